@@ -105,6 +105,7 @@ def save(model: Any, path: PathLike, *, command: str | None = None, data: Any = 
     """
     from metricwise.persistence.container import write_container
     from metricwise.persistence.old import NEWEST_FORMAT
+    from metricwise.persistence.tree_reader import TreeReader
     from metricwise.persistence.tree_writer import TreeWriter
 
     path = Path(path)
@@ -116,6 +117,11 @@ def save(model: Any, path: PathLike, *, command: str | None = None, data: Any = 
         writer.add(model, "model")
     except (ValueError, RecursionError) as error:
         raise ModelFileError(str(path), f"this model cannot be saved: {error}") from error
+    try:
+        TreeReader(writer.arrays.__getitem__, NEWEST_FORMAT, lambda made: made).read(writer.entries)
+    except Exception as error:
+        problem = f"this model cannot be saved, as it could not be loaded again: {_shorten(error)}"
+        raise ModelFileError(str(path), problem) from error
     header = {
         "family": _FAMILY,
         "format": NEWEST_FORMAT,

@@ -43,7 +43,6 @@ def get_values(thing: Any, name: str) -> Values:
         values[_TABLE_INFO] = thing.table_
     if isinstance(thing, BaseEstimator) and _REQUESTS in vars(thing):
         values[_REQUESTS] = _get_requests(thing._metadata_request)
-    check_state(type(thing), name, values)
     return values
 
 
