@@ -10,7 +10,7 @@ from scipy import sparse
 
 from metricwise._typing import Floats, Hashes, Indices
 from metricwise.designs.base import Design
-from metricwise.designs.finite import find_unusable
+from metricwise.designs.finite import LARGEST, find_unusable
 from metricwise.designs.matrix import make_design
 from metricwise.designs.partitioned import PartitionedData
 
@@ -71,8 +71,7 @@ class DiskSource:
         out = np.empty(self.shape[0])
         for first, block, design in self._designs(chunks):
             scores = design.scores(w)
-            if not np.isfinite(scores).all():
-                self._check_finite(first, block)
+            self._check_if_huge(scores, first, block)
             out[first : first + len(scores)] = scores
         return out
 
@@ -82,8 +81,7 @@ class DiskSource:
         # Backwards: the blocks that the last product read last may still be in the page cache.
         for first, block, design in self._designs(chunks[::-1]):
             part = design.combine(c[first : first + block.shape[0]])
-            if not np.isfinite(part).all():
-                self._check_finite(first, block)
+            self._check_if_huge(part, first, block)
             out += part
         return out
 
@@ -111,6 +109,11 @@ class DiskSource:
     def _designs(self, chunks: Indices) -> Iterator[tuple[int, Any, Design]]:
         for first, block in self.reader.blocks(chunks.tolist()):
             yield first, block, make_design(block, threads=self.threads)
+
+    def _check_if_huge(self, products: Floats, first: int, block: Any) -> None:
+        """Check a block whose products show that it may hold what cannot be computed with."""
+        if not (np.abs(products) <= LARGEST).all():
+            self._check_finite(first, block)
 
     def _check_finite(self, first: int, block: Any) -> None:
         """Raise a ValueError if a block contains NaN, infinity or numbers too large to compute with."""
