@@ -94,7 +94,8 @@ def kernel_errors(kernel: Any, settings: Mapping[str, float], squares: Floats, n
         return ValueErrors(((grown + gamma(STEPS), ones), (1.0 + grown, grown)))
     bases = abs(settings["gamma"]) * squares + abs(settings["coef0"])
     if kernel == "sigmoid":
-        return ValueErrors(((relative * np.sqrt(bases), np.sqrt(bases)), (gamma(STEPS) * ones, ones)))
+        # A hyperbolic tangent rises no faster than its argument, and is no larger.
+        return ValueErrors((((relative + gamma(STEPS)) * np.sqrt(bases), np.sqrt(bases)),))
     degree = float(settings["degree"])
     # A power below one has no bounded slope, but differences of powers are at most the power of the difference.
     share = relative**degree if degree < 1.0 else gamma(degree * (n_features + STEPS)) + gamma(STEPS)

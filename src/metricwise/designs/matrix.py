@@ -100,7 +100,8 @@ class MatrixDesign(LinearWeights, ABC):
         of_samples, of_columns = np.empty(len(self.samples)), np.zeros(self.X.shape[1])
         for start in range(0, len(self.samples), _FEW_SAMPLES):
             places = self.order[start : start + _FEW_SAMPLES]
-            block = abs(self.X[self.samples[places]])
+            block = self.X[self.samples[places]]
+            block = np.abs(block, out=block) if isinstance(block, np.ndarray) else abs(block)
             of_samples[places] = block @ weights
             of_columns += block.T @ mass[places]
         return of_samples, of_columns

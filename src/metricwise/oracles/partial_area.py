@@ -76,7 +76,8 @@ class PartialAreaOracle(MarginOracle):
         n_pos, n_neg = self.classes.n_pos, self.classes.n_neg
         if self._enough < n_neg:
             last = n_neg - self._enough
-            limit = max(limit, float(np.partition(scores[n_pos:], last)[last]) - reach)
+            lowest = float(np.partition(scores[n_pos:], last)[last]) - reach
+            limit = max(limit, float(np.nextafter(lowest, -np.inf)))  # the lowest of the top is one of them
         selected: tuple[SampleIndices, Floats] = pairs.sort_near_margin(scores, n_pos, scores.size, 1.0, limit)
         return selected
 

@@ -40,6 +40,7 @@ _FIRST_SMOOTHING = 1.0
 _LEAST_SMOOTHING = 1e-11
 _LESS = 0.25  # of the smoothing, when the gradient has become small
 _MOST_TRIALS = 40
+_MOST_IDLE_STEPS = 100
 _SUFFICIENT = 1e-4  # of the decrease that the slope predicts
 _FLAT = 0.5  # of the slope at the start of a line
 _SHARES = 1e-12  # of the terms of the loss: by how much shares may miss the bound on samples predicted positive
@@ -93,6 +94,7 @@ class SmoothingState:
     stalled: bool = False
     history: list[HistoryEntry] = field(default_factory=list)
     n_cuts: int = 0
+    idle_steps: int = 0  # that improved neither bound
 
 
 @dataclass(frozen=True)
@@ -137,6 +139,14 @@ class Smoothing:
 
     def step(self, problem: MultivariateProblem, state: SmoothingState, limits: Limits) -> None:
         """Improve the state by one move, and smooth less if the gradient has become small."""
+        before = state.upper, state.lower
+        self._move(problem, state)
+        improved = state.upper < before[0] or state.lower > before[1]
+        state.idle_steps = 0 if improved else state.idle_steps + 1
+        # With a huge cost, rounding errors of the objective exceed what moves gain, and these lead nowhere.
+        state.stalled = state.stalled or state.idle_steps >= _MOST_IDLE_STEPS
+
+    def _move(self, problem: MultivariateProblem, state: SmoothingState) -> None:
         moved = self._descend(problem, state) if self.method == "lbfgs" else _accelerate(problem, state)
         square = 0.5 * float(state.point.gradient @ state.point.gradient)
         if moved and square > self.share * state.smoothing_gap:
