@@ -99,10 +99,14 @@ class KernelDesign:
         coefficients, combined = np.abs(w[:n_samples]), np.abs(g[:n_samples])
         own = gamma(n_terms + STEPS) * mass  # of the coefficients of g
         sizes = self._sizes(np.column_stack([coefficients, combined, own]))
-        scores = gamma(length + STEPS) * sizes[:, 0] + self._value_errors(coefficients)
+        sizes[:, 1:] += self.intercept**2 * np.array([combined.sum(), own.sum()])
+        # The constant of the weights is the number that `portable` gives, whatever sum it was rounded from.
+        total, constant = float(coefficients.sum()), self.intercept**2 * abs(float(w[:n_samples].sum()))
+        scores = gamma(length + STEPS) * sizes[:, 0] + gamma(STEPS) * constant + self._value_errors(coefficients)
+        own_square = 2.0 * float(coefficients @ scores) + 2.0 * gamma(length + STEPS) * constant * total
         values = gamma(2 * length + STEPS) * sizes[:, 1] + self._value_errors(combined + own)
         square = combined @ values + own @ (2.0 * sizes[:, 1] + sizes[:, 2] + 2.0 * values)
-        return RoundingErrors(scores, 2.0 * float(coefficients @ scores), float(square))
+        return RoundingErrors(scores, own_square, float(square))
 
     def _value_errors(self, coefficients: Floats) -> Floats:
         """Return what errors of kernel values add to every value of a function, given its absolute coefficients."""
@@ -110,13 +114,11 @@ class KernelDesign:
         return self.errors.of_function(sizes.astype(np.float64))[self.samples]
 
     def _sizes(self, coefficients: Floats) -> Floats:
-        """Return the sums of the absolute terms of the values of functions, one column each."""
+        """Return the sums of the absolute terms of the values of functions, one column each, without the constant."""
         columns = [np.bincount(self.samples, weights=part, minlength=len(self.matrix)) for part in coefficients.T]
         spread = np.column_stack(columns)
         blocks = np.array_split(self.samples, 1 + len(self.samples) // _BLOCK)
-        found = np.concatenate([np.abs(self.matrix[block]) @ spread for block in blocks])
-        total: Floats = found + self.intercept**2 * spread.sum(axis=0)
-        return total
+        return np.concatenate([np.abs(self.matrix[block]) @ spread for block in blocks])
 
     def take(self, samples: Indices) -> Self:
         return type(self)(self.matrix, self.content, self.samples[samples], self.intercept, self.threads, self.errors)
