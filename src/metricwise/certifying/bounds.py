@@ -14,7 +14,16 @@ from metricwise.certifying.slack import Slack
 from metricwise.certifying.smoothed_labellings import smoothed_labelling
 from metricwise.certifying.squares import squared_pairs
 from metricwise.results import Certificate, Objective, Result
-from metricwise.rounding import gamma, masses, slack_error
+from metricwise.rounding import (
+    STEPS,
+    gamma,
+    masses,
+    settle,
+    slack_error,
+    squared_pairs_dual,
+    squared_pairs_sizes,
+    widen_squared_pairs,
+)
 
 
 def compute_bounds(problem: BoundedProblem, result: Result) -> Certificate:
@@ -31,10 +40,6 @@ def bound_slack(problem: BoundedProblem, result: Result) -> Certificate:
     u = float(problem.measure.mistakes_per_loss(problem.n_pos, problem.n_neg))
     cost = problem.C * u
     slack = Slack(problem.measure, problem.positive, problem.weights, u)
-    scores, fpr_range = data.scores(result.weights), getattr(problem.measure, "fpr_range", None)
-    mass = masses(problem.positive, slack.weights, u, fpr_range)
-    violation = slack.at(scores) + slack_error(mass, scores, data.score_errors(result.weights))
-    upper = 0.5 * (data.square(result.weights) + data.square_error(result.weights)) + cost * violation
     shares = np.asarray(result.witness.shares)
     if np.any(shares < 0.0) or shares.sum() > 1.0 + 1e-9:
         raise ValueError("the model's witness is not a convex combination of labellings: train the model again")
@@ -47,20 +52,29 @@ def bound_slack(problem: BoundedProblem, result: Result) -> Certificate:
         labelling_loss, c = find_labelling(data.scores(point), table)
         loss += share * labelling_loss
         combined += share * c
-    square = data.square(data.combine(cost * combined))
-    square += data.combination_error(cost * combined, shares.size)
+    scores, fpr_range = data.scores(result.weights), getattr(problem.measure, "fpr_range", None)
+    errors = data.rounding_errors(result.weights, cost * combined, cost * np.abs(combined), shares.size)
+    mass = masses(problem.positive, slack.weights, u, fpr_range)
+    violation = slack.at(scores) + slack_error(mass, scores, errors.scores, ranks=fpr_range is not None)
+    upper = 0.5 * (data.square(result.weights) + errors.square) + cost * violation
+    square = (data.square(data.combine(cost * combined)) + errors.combination) * (1.0 + gamma(STEPS))
     # Coefficients that rounding leaves a little too large belong to no labelling; they count as a larger loss.
     lower = cost * loss * (1.0 - gamma(8 * scores.size)) - 0.5 * square - gamma(8 * scores.size) * cost
-    return Certificate(float(upper), max(float(lower), 0.0), float(violation))
+    return Certificate(*settle(upper, lower, violation))
 
 
 def bound_squared_pairs(problem: BoundedProblem, result: Result) -> Certificate:
-    """Bound the objective with the mean squared loss of pairs by its gradient: the regulariser's curvature is one."""
+    """Bound the objective with the mean squared loss of pairs: below by the multipliers that its slopes stand for."""
     data, cost = problem.data, problem.C * float(problem.weights.sum())
-    loss, slopes = squared_pairs(data.scores(result.weights), problem.positive, problem.weights)
-    upper = 0.5 * data.square(result.weights) + cost * loss
-    lower = upper - 0.5 * data.square(result.weights + data.combine(cost * slopes))
-    return Certificate(float(upper), max(float(lower), 0.0), float(loss))
+    scores = data.scores(result.weights)
+    loss, slopes = squared_pairs(scores, problem.positive, problem.weights)
+    size, slope_sizes = squared_pairs_sizes(problem.positive, problem.weights, scores)
+    errors = data.rounding_errors(result.weights, cost * slopes, cost * slope_sizes, 8 * scores.size)
+    above = widen_squared_pairs(loss, problem.positive, problem.weights, errors.scores, size)
+    upper = 0.5 * (data.square(result.weights) + errors.square) + cost * above
+    square = data.square(data.combine(cost * slopes)) + errors.combination
+    lower = squared_pairs_dual(cost, loss, slopes, scores, (size, slope_sizes), square)
+    return Certificate(*settle(upper, lower, above))
 
 
 _BOUNDS: dict[Objective, Callable[[BoundedProblem, Result], Certificate]] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -12,7 +13,7 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from metricwise._typing import Floats, Indices
 from metricwise.certifying.cluster_data import ClusterData
 from metricwise.certifying.fitted import FittedKernel
-from metricwise.rounding import STEPS, gamma
+from metricwise.rounding import STEPS, RoundingErrors, ValueErrors, gamma, kernel_errors, linear_errors
 
 _CHUNK = 65_536
 _KERNEL_CHUNK = 1024
@@ -54,16 +55,11 @@ class TrainingData(Protocol):
         """Return |w|^2."""
         ...
 
-    def score_errors(self, w: Floats) -> Floats:
-        """Return by how much the scores may differ from the exact ones."""
-        ...
+    def rounding_errors(self, w: Floats, c: Floats, mass: Floats, n_terms: int) -> RoundingErrors:
+        """Return the errors of the scores and the square of w, and of the square of `combine` (c).
 
-    def square_error(self, w: Floats) -> float:
-        """Return by how much `square` may differ from the exact one."""
-        ...
-
-    def combination_error(self, c: Floats, n_terms: int) -> float:
-        """Return by how much |`combine` (c)|^2 may differ from the exact one, c being sums of so many terms."""
+        The coefficients c are sums of so many terms, whose absolute values add up to ``mass`` at most.
+        """
         ...
 
 
@@ -146,23 +142,21 @@ class LinearData:
         """Return |w|^2."""
         return float(w @ w)
 
-    def score_errors(self, w: Floats) -> Floats:
-        """Return by how much the scores may differ from the exact ones."""
+    def rounding_errors(self, w: Floats, c: Floats, mass: Floats, n_terms: int) -> RoundingErrors:
+        """Return the errors of the scores and the square of w, and of the square of `combine` (c)."""
         weights, offset = (w[:-1], abs(self.constant * w[-1])) if self.constant else (w, 0.0)
-        sizes = self._data.multiply_sizes(weights) + offset
-        return gamma(w.size + STEPS) * (sizes if self._kept is None else sizes[self._kept])
-
-    def square_error(self, w: Floats) -> float:
-        """Return by how much `square` may differ from the exact one."""
-        return gamma(w.size + STEPS) * self.square(w)
-
-    def combination_error(self, c: Floats, n_terms: int) -> float:
-        """Return by how much |`combine` (c)|^2 may differ from the exact one, c being sums of so many terms."""
-        combined, sizes = np.abs(self.combine(c)), self._data.combine_sizes(self._spread(c))
+        of_samples = self._data.multiply_sizes(weights) + offset
+        of_columns = self._data.combine_sizes(self._spread(mass))
         if self.constant:
-            sizes = np.append(sizes, abs(self.constant) * np.abs(c).sum())
-        errors = gamma(c.size + n_terms + STEPS) * sizes
-        return float(2.0 * combined @ errors + errors @ errors + gamma(combined.size + STEPS) * (combined @ combined))
+            of_columns = np.append(of_columns, abs(self.constant) * mass.sum())
+        sizes = of_samples if self._kept is None else of_samples[self._kept], of_columns
+        return linear_errors(w, self.combine(c), sizes, n_terms)
+
+    def column_errors(self, mass: Floats, n_terms: int) -> Floats:
+        """Return by how much every entry of a combination with coefficients of these sizes may differ."""
+        sizes = self._data.combine_sizes(self._spread(mass))
+        sizes = np.append(sizes, abs(self.constant) * mass.sum()) if self.constant else sizes
+        return gamma(mass.size + n_terms + STEPS) * sizes
 
 
 class KernelData:
@@ -226,52 +220,34 @@ class KernelData:
         constant = (w[-1] / self.constant) ** 2 if self.constant else 0.0
         return float(w[:-1] @ self._product(w[:-1]) + constant)
 
-    def score_errors(self, w: Floats) -> Floats:
-        """Return by how much the scores may differ from the exact ones, errors of kernel values included."""
-        errors: Floats = self._product_errors(w[:-1], 0) + gamma(STEPS) * abs(w[-1])
-        return errors[self._kept]
+    def rounding_errors(self, w: Floats, c: Floats, mass: Floats, n_terms: int) -> RoundingErrors:
+        """Return the errors of the scores and the square of w, and of the square of `combine` (c)."""
+        own = gamma(n_terms + STEPS) * mass  # of the coefficients
+        spread = np.zeros((3, self.X.shape[0]))
+        spread[0], spread[1:, self._kept] = np.abs(w[:-1]), (np.abs(c), own)
+        used = np.flatnonzero(spread.any(axis=0))
+        sizes = self._value_sizes(spread[:, used], used)
+        relative, constant = gamma(2 * used.size + STEPS), (w[-1] / self.constant) ** 2 if self.constant else 0.0
+        scores = relative * sizes[0] + self._errors.of_function(spread[0]) + gamma(STEPS) * abs(w[-1])
+        values = relative * sizes[1] + self._errors.of_function(spread[1] + spread[2])
+        combination = spread[1] @ values + spread[2] @ (2.0 * sizes[1] + sizes[2] + 2.0 * values)
+        total = self.constant * float(mass.sum())
+        combination += gamma(2 * (c.size + n_terms) + STEPS) * total**2
+        square = 2.0 * float(spread[0] @ scores) + gamma(STEPS) * constant
+        return RoundingErrors(scores[self._kept], square, float(combination))
 
-    def square_error(self, w: Floats) -> float:
-        """Return by how much `square` may differ from the exact one."""
-        constant = (w[-1] / self.constant) ** 2 if self.constant else 0.0
-        return float(np.abs(w[:-1]) @ self._product_errors(w[:-1], w.size) + gamma(STEPS) * constant)
+    def _value_sizes(self, sizes: Floats, used: Indices) -> Floats:
+        """Return the sums of the absolute terms of the values of functions with coefficients at some samples."""
+        starts = range(0, self.X.shape[0], _KERNEL_CHUNK)
+        blocks = (np.abs(np.asarray(self._block(slice(k, k + _KERNEL_CHUNK), used), dtype=np.float64)) for k in starts)
+        return np.concatenate([sizes @ block.T for block in blocks], axis=1)
 
-    def combination_error(self, c: Floats, n_terms: int) -> float:
-        """Return by how much |`combine` (c)|^2 may differ from the exact one, c being sums of so many terms."""
-        spread = np.zeros(self.X.shape[0])
-        spread[self._kept] = c
-        errors = self._product_errors(spread, 2 * n_terms + c.size)
-        constant = gamma(2 * (c.size + n_terms) + STEPS) * (self.constant * np.abs(c).sum()) ** 2
-        return float(np.abs(spread) @ errors + constant)
-
-    def _product_errors(self, coefficients: Floats, n_terms: int) -> Floats:
-        """Return the error of `_product` at every sample, for coefficients that are sums of so many terms."""
-        used, errors = np.flatnonzero(coefficients), np.zeros(self.X.shape[0])
-        if used.size == 0:
-            return errors
-        sizes, relative = np.abs(coefficients[used]), gamma(used.size + n_terms + STEPS)
-        for start in range(0, self.X.shape[0], _KERNEL_CHUNK):
-            down = slice(start, start + _KERNEL_CHUNK)
-            values = np.abs(np.asarray(self._block(down, used), dtype=np.float64))
-            errors[down] = (relative * values + self._value_errors(down, used, values)) @ sizes
-        return errors
-
-    def _value_errors(self, down: slice, across: Indices, values: Floats) -> Any:
-        """Return by how much kernel values may differ from the exact ones; those that are given are exact."""
-        function, settings = self.kernel.function, self.kernel.parameters
-        if callable(function) or function == "precomputed":
-            return 0.0
-        A, B = abs(self._centred(down)), abs(self._centred(across))
-        relative = gamma(A.shape[1] + STEPS)
-        if function == "rbf":
-            squares = [
-                np.asarray(part.multiply(part).sum(axis=1) if sparse.issparse(part) else (part**2).sum(axis=1))
-                for part in (A, B)
-            ]
-            exponents = settings["gamma"] * relative * 4.0 * np.add.outer(squares[0].ravel(), squares[1].ravel())
-            return np.minimum(values * np.expm1(np.minimum(exponents, 700.0)), 1.0) + gamma(STEPS)
-        products = np.asarray((A @ B.T).toarray() if sparse.issparse(A) else A @ B.T, dtype=np.float64)
-        bases = abs(settings["gamma"]) * products + abs(settings["coef0"])
-        if function == "sigmoid":
-            return relative * bases + gamma(STEPS)
-        return bases ** settings["degree"] * ((1.0 + relative) ** settings["degree"] * (1.0 + gamma(STEPS)) - 1.0)
+    @cached_property
+    def _errors(self) -> ValueErrors:
+        """By how much kernel values may differ from the exact ones."""
+        if callable(self.kernel.function) or self.kernel.function == "precomputed":
+            return ValueErrors(())
+        everything = self._centred(slice(None))
+        squares = everything.power(2) if sparse.issparse(everything) else everything**2
+        norms = np.asarray(squares.sum(axis=1), dtype=np.float64).ravel()
+        return kernel_errors(self.kernel.function, self.kernel.parameters, norms, int(self.X.shape[1]))

@@ -11,7 +11,7 @@ def squared_pairs(scores: Floats, positive: Mask, weights: Floats) -> tuple[floa
     """Return the mean of max(0, 1 - (s_i - s_j))^2 over pairs, and its derivative by every score."""
     total = weights[positive].sum() * weights[~positive].sum()
     slopes = np.zeros(scores.size)
-    centre = scores[positive].mean()
+    centre = scores[positive].min()
     pos, neg = scores[positive] - centre, scores[~positive] - centre
     count, first, second = sums_above(neg, weights[~positive], pos - 1.0)
     reach = 1.0 - pos

@@ -12,6 +12,7 @@ from typing import Protocol, Self, TypeVar, runtime_checkable
 import numpy as np
 
 from metricwise._typing import Floats, Hashes, Indices
+from metricwise.rounding import RoundingErrors
 
 ScoresT_co = TypeVar("ScoresT_co", covariant=True)
 CoefficientsT_contra = TypeVar("CoefficientsT_contra", contravariant=True)
@@ -64,18 +65,11 @@ class BoundsRounding(Protocol):
         """Return the same weights without the rounding errors that sums of weights have gathered."""
         ...
 
-    def score_errors(self, w: Floats) -> Floats:
-        """Return by how much the scores of refreshed weights may differ from the exact ones."""
-        ...
+    def rounding_errors(self, w: Floats, g: Floats, mass: Floats, n_terms: int) -> RoundingErrors:
+        """Return the errors of the scores and squares of refreshed weights w, and of g, a combination of samples.
 
-    def square_error(self, w: Floats) -> float:
-        """Return by how much the square of refreshed weights may differ from the exact one."""
-        ...
-
-    def combination_error(self, g: Floats, mass: Floats, n_terms: int) -> float:
-        """Return by how much the square of g, a sum of so many combinations of samples, may differ from the exact one.
-
-        ``mass`` bounds the absolute coefficients of the samples.
+        The coefficients of g are sums of so many terms, whose absolute values add up to ``mass`` at most. One pass over
+        the samples.
         """
         ...
 

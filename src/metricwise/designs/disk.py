@@ -9,9 +9,8 @@ import numpy as np
 from scipy import sparse
 
 from metricwise._typing import Floats, Hashes, Indices
-from metricwise.designs.base import Design
 from metricwise.designs.finite import LARGEST, find_unusable
-from metricwise.designs.matrix import make_design
+from metricwise.designs.matrix import MatrixDesign, make_matrix_design
 from metricwise.designs.partitioned import PartitionedData
 
 
@@ -85,6 +84,15 @@ class DiskSource:
             out += part
         return out
 
+    def sizes(self, weights: Floats, mass: Floats, chunks: Indices) -> tuple[Floats, Floats]:
+        """Return abs(X) weights for the samples of some blocks, and abs(X)' mass."""
+        of_samples, of_columns = np.empty(self.shape[0]), np.zeros(self.shape[1])
+        for first, block, design in self._designs(chunks):
+            samples = slice(first, first + block.shape[0])
+            of_samples[samples], part = design.sizes(weights, mass[samples])
+            of_columns += part
+        return of_samples, of_columns
+
     def fingerprints(self, seed: int, chunks: Indices) -> Hashes:
         """Return one hash per sample of some blocks."""
         out = np.zeros(self.shape[0], dtype=np.uint64)
@@ -106,9 +114,9 @@ class DiskSource:
                 np.take(block, samples[listed] - first, axis=0, out=parts[listed])
         return sparse.vstack(parts, format="csr") if isinstance(parts, list) else parts
 
-    def _designs(self, chunks: Indices) -> Iterator[tuple[int, Any, Design]]:
+    def _designs(self, chunks: Indices) -> Iterator[tuple[int, Any, MatrixDesign]]:
         for first, block in self.reader.blocks(chunks.tolist()):
-            yield first, block, make_design(block, threads=self.threads)
+            yield first, block, make_matrix_design(block, threads=self.threads)
 
     def _check_if_huge(self, products: Floats, first: int, block: Any) -> None:
         """Check a block whose products show that it may hold what cannot be computed with."""

@@ -10,9 +10,11 @@ from scipy.linalg.blas import dsymv
 from metricwise._typing import Floats, Hashes, Indices
 from metricwise.designs.base import Design
 from metricwise.designs.matrix import DenseDesign
-from metricwise.rounding import STEPS, gamma
+from metricwise.rounding import STEPS, RoundingErrors, ValueErrors, gamma
 
 _FEW = 0.25  # of all samples: up to this share, reading single columns is faster
+_BLOCK = 512  # samples whose kernel values are copied at once
+_EXACT = ValueErrors(())
 
 
 class KernelDesign:
@@ -35,13 +37,23 @@ class KernelDesign:
         Size of the constant feature; its square is added to all kernel values.
     threads : int
         How many threads may compute products.
+    errors : ValueErrors, optional
+        By how much the kernel values may differ from the exact ones; by default they do not.
     """
 
     is_sparse = False
     bytes_moved = 0
 
-    def __init__(self, matrix: Floats, content: Design, samples: Indices, intercept: float, threads: int) -> None:
-        self.matrix, self.content, self.samples = matrix, content, samples
+    def __init__(
+        self,
+        matrix: Floats,
+        content: Design,
+        samples: Indices,
+        intercept: float,
+        threads: int,
+        errors: ValueErrors = _EXACT,
+    ) -> None:
+        self.matrix, self.content, self.samples, self.errors = matrix, content, samples, errors
         self.intercept, self.threads = float(intercept), threads
 
     @property
@@ -82,32 +94,34 @@ class KernelDesign:
         """Return the same function with values that are computed anew: those of sums of functions gather rounding."""
         return np.concatenate([w[: len(self.samples)], self.scores_by(self.portable(w))])
 
-    def score_errors(self, w: Floats) -> Floats:
-        return gamma(len(self.matrix) + STEPS) * self._value_sizes(w[: len(self.samples)])
+    def rounding_errors(self, w: Floats, g: Floats, mass: Floats, n_terms: int) -> RoundingErrors:
+        n_samples, length = len(self.samples), len(self.matrix)
+        coefficients, combined = np.abs(w[:n_samples]), np.abs(g[:n_samples])
+        own = gamma(n_terms + STEPS) * mass  # of the coefficients of g
+        sizes = self._sizes(np.column_stack([coefficients, combined, own]))
+        sizes[:, 1:] += self.intercept**2 * np.array([combined.sum(), own.sum()])
+        # The constant of the weights is the number that `portable` gives, whatever sum it was rounded from.
+        total, constant = float(coefficients.sum()), self.intercept**2 * abs(float(w[:n_samples].sum()))
+        scores = gamma(length + STEPS) * sizes[:, 0] + gamma(STEPS) * constant + self._value_errors(coefficients)
+        own_square = 2.0 * float(coefficients @ scores) + 2.0 * gamma(length + STEPS) * constant * total
+        values = gamma(2 * length + STEPS) * sizes[:, 1] + self._value_errors(combined + own)
+        square = combined @ values + own @ (2.0 * sizes[:, 1] + sizes[:, 2] + 2.0 * values)
+        return RoundingErrors(scores, own_square, float(square))
 
-    def square_error(self, w: Floats) -> float:
-        n_samples = len(self.samples)
-        return 2.0 * float(np.abs(w[:n_samples]) @ self.score_errors(w))
+    def _value_errors(self, coefficients: Floats) -> Floats:
+        """Return what errors of kernel values add to every value of a function, given its absolute coefficients."""
+        sizes = np.bincount(self.samples, weights=coefficients, minlength=len(self.matrix))
+        return self.errors.of_function(sizes.astype(np.float64))[self.samples]
 
-    def combination_error(self, g: Floats, mass: Floats, n_terms: int) -> float:
-        relative = gamma(2 * (len(self.matrix) + n_terms) + STEPS)
-        return relative * float(mass @ self._value_sizes(mass))
-
-    def _value_sizes(self, coefficients: Floats) -> Floats:
-        """Return the sum of the absolute terms of every value of a function."""
-        sizes = np.bincount(self.samples, weights=np.abs(coefficients), minlength=len(self.matrix))
-        used = np.flatnonzero(sizes)
-        found = np.concatenate(
-            [
-                np.abs(self.matrix[rows][:, used]) @ sizes[used]
-                for rows in np.array_split(self.samples, 1 + used.size // 512)
-            ]
-        )
-        total: Floats = found + self.intercept**2 * sizes.sum()
-        return total
+    def _sizes(self, coefficients: Floats) -> Floats:
+        """Return the sums of the absolute terms of the values of functions, one column each, without the constant."""
+        columns = [np.bincount(self.samples, weights=part, minlength=len(self.matrix)) for part in coefficients.T]
+        spread = np.column_stack(columns)
+        blocks = np.array_split(self.samples, 1 + len(self.samples) // _BLOCK)
+        return np.concatenate([np.abs(self.matrix[block]) @ spread for block in blocks])
 
     def take(self, samples: Indices) -> Self:
-        return type(self)(self.matrix, self.content, self.samples[samples], self.intercept, self.threads)
+        return type(self)(self.matrix, self.content, self.samples[samples], self.intercept, self.threads, self.errors)
 
     @property
     def most_gathered(self) -> int:

@@ -15,6 +15,7 @@ from sklearn.metrics.pairwise import pairwise_kernels
 
 from metricwise._typing import Floats, Indices
 from metricwise.memory import available_bytes
+from metricwise.rounding import ValueErrors, kernel_errors
 
 BLOCK_SAMPLES = 2048
 PRECOMPUTED = "precomputed"
@@ -128,6 +129,26 @@ class KernelMatrix:
             return np.ones(self.n_samples)
         parts = [np.diagonal(self.block(samples, samples)) for samples in iterate_indices(self.n_samples, 256)]
         return np.concatenate(parts)
+
+    def value_errors(self) -> ValueErrors:
+        """Return by how much the kernel values in `matrix` may differ from the exact ones."""
+        function = self.function
+        if self.is_precomputed or callable(function.kernel):
+            return ValueErrors(())
+        settings = {name: getattr(function, name) for name in _PARAMETERS[function.kernel]}
+        return kernel_errors(function.kernel, settings, self._squares(), int(self.X.shape[1]))
+
+    def _squares(self) -> Floats:
+        """Return bounds of the squared norms of the samples that kernel values are computed of."""
+        if sparse.issparse(self.X):
+            return np.asarray(self.X.astype(np.float64).power(2).sum(axis=1), dtype=np.float64).ravel()
+        is_centred = self.function.kernel == "rbf"
+        centre = self.X.mean(axis=0, dtype=np.float64) if is_centred else 0.0
+        parts = [((self.X[samples] - centre) ** 2).sum(axis=1) for samples in iterate_indices(self.n_samples)]
+        squares: Floats = np.concatenate(parts, dtype=np.float64)
+        if is_centred and len(parts) > 1:  # each part has a centre of its own, the mean of some samples
+            squares = 2.0 * (squares + squares.max())
+        return squares
 
     def matrix(self, hint: str) -> Floats:
         """Return the whole kernel matrix; raise a MemoryError that ends with ``hint`` if it does not fit."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, Self
 
@@ -13,10 +12,11 @@ from scipy import sparse
 from metricwise._typing import Floats, Hashes, Indices
 from metricwise.designs.base import Design
 from metricwise.kernels import hashing, products
-from metricwise.rounding import STEPS, gamma
+from metricwise.rounding import RoundingErrors, linear_errors
 from metricwise.threads import block_bounds, run_blocks
 
 _MANY_SAMPLES = 5000
+_FEW_SAMPLES = 1024
 
 
 class LinearWeights:
@@ -88,27 +88,23 @@ class MatrixDesign(LinearWeights, ABC):
     def refreshed(self, w: Floats) -> Floats:
         return w
 
-    def score_errors(self, w: Floats) -> Floats:
+    def rounding_errors(self, w: Floats, g: Floats, mass: Floats, n_terms: int) -> RoundingErrors:
         weights, offset = self._split(np.abs(w))
-        sizes = np.concatenate([abs(block) @ weights for _, block in self._blocks()])
-        return gamma(w.size + STEPS) * (sizes + abs(offset))
-
-    def square_error(self, w: Floats) -> float:
-        return gamma(w.size + STEPS) * float(w @ w)
-
-    def combination_error(self, g: Floats, mass: Floats, n_terms: int) -> float:
-        sizes = np.zeros(self.shape[1])
-        for start, block in self._blocks():
-            sizes[: self.X.shape[1]] += abs(block).T @ mass[start : start + block.shape[0]]
+        of_samples, of_columns = self.sizes(weights, mass)
         if self.intercept != 0.0:
-            sizes[-1] = abs(self.intercept) * mass.sum()
-        errors = gamma(mass.size + n_terms + STEPS) * sizes
-        return float(2.0 * np.abs(g) @ errors + errors @ errors + gamma(g.size + STEPS) * (g @ g))
+            of_columns = np.append(of_columns, abs(self.intercept) * mass.sum())
+        return linear_errors(w, g, (of_samples + abs(offset), of_columns), n_terms)
 
-    def _blocks(self) -> Iterator[tuple[int, Any]]:
-        """Yield the samples in their order, so few at a time that a copy of them is small."""
-        for start in range(0, len(self.samples), _MANY_SAMPLES):
-            yield start, self.X[self.samples[start : start + _MANY_SAMPLES]]
+    def sizes(self, weights: Floats, mass: Floats) -> tuple[Floats, Floats]:
+        """Return abs(X) weights and abs(X)' mass, from copies of so few samples that they fit into the cache."""
+        of_samples, of_columns = np.empty(len(self.samples)), np.zeros(self.X.shape[1])
+        for start in range(0, len(self.samples), _FEW_SAMPLES):
+            places = self.order[start : start + _FEW_SAMPLES]
+            block = self.X[self.samples[places]]
+            block = np.abs(block, out=block) if isinstance(block, np.ndarray) else abs(block)
+            of_samples[places] = block @ weights
+            of_columns += block.T @ mass[places]
+        return of_samples, of_columns
 
     def _split(self, w: Floats) -> tuple[Floats, float]:
         """Return the weights of the real columns and what the constant column adds to every score."""
@@ -135,6 +131,9 @@ class MatrixDesign(LinearWeights, ABC):
 
     @abstractmethod
     def _combine(self, c: Floats, out: Floats) -> None: ...
+
+    @abstractmethod
+    def fingerprints(self, seed: int = 0) -> Hashes: ...
 
 
 class DenseDesign(MatrixDesign):
@@ -257,13 +256,7 @@ def make_design(X: Any, *, intercept: float = 0.0, threads: int = 1) -> Design:
     >>> design.scores(np.array([1.0, 2.0, 10.0]))
     array([11., 12.])
     """
-    samples = np.arange(X.shape[0], dtype=np.int64)
-    if sparse.issparse(X):
-        if X.format != "csr":
-            raise TypeError(f"sparse X must be in CSR format, got {X.format!r}: convert it with X.tocsr()")
-        _check_positions(X)
-        return SparseDesign(X, samples, intercept, threads)
-    if not isinstance(X, np.ndarray):  # checking protocols takes longer than small products
+    if not (isinstance(X, np.ndarray) or sparse.issparse(X)):  # checking protocols takes longer than small products
         # Imported here because chunks in memory are designs of this module themselves.
         from metricwise.designs.disk import BlockReader, DiskSource
         from metricwise.designs.partitioned import DataSource, PartitionedDesign
@@ -271,7 +264,18 @@ def make_design(X: Any, *, intercept: float = 0.0, threads: int = 1) -> Design:
         if isinstance(X, BlockReader):
             X = DiskSource(X, threads)
         if isinstance(X, DataSource):
-            return PartitionedDesign(X, samples, intercept, threads)
+            return PartitionedDesign(X, np.arange(X.shape[0], dtype=np.int64), intercept, threads)
+    return make_matrix_design(X, intercept=intercept, threads=threads)
+
+
+def make_matrix_design(X: Any, *, intercept: float = 0.0, threads: int = 1) -> MatrixDesign:
+    """Return the design of an array or a CSR matrix."""
+    samples = np.arange(X.shape[0], dtype=np.int64)
+    if sparse.issparse(X):
+        if X.format != "csr":
+            raise TypeError(f"sparse X must be in CSR format, got {X.format!r}: convert it with X.tocsr()")
+        _check_positions(X)
+        return SparseDesign(X, samples, intercept, threads)
     return DenseDesign(np.asarray(X), samples, intercept, threads)
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from metricwise._typing import Floats, Hashes, Indices, Mask
 from metricwise.designs.base import Design
 from metricwise.designs.matrix import LinearWeights, make_design
+from metricwise.rounding import RoundingErrors, linear_errors
 
 
 class PartitionedData(Protocol):
@@ -65,6 +66,10 @@ class DataSource(PartitionedData, Protocol):
 
     def combine(self, c: Floats, chunks: Indices) -> Floats:
         """Return X' c, where c is zero outside of some chunks."""
+        ...
+
+    def sizes(self, weights: Floats, mass: Floats, chunks: Indices) -> tuple[Floats, Floats]:
+        """Return abs(X) weights for the samples of some chunks, and abs(X)' mass, mass being zero outside of them."""
         ...
 
     def fingerprints(self, seed: int, chunks: Indices) -> Hashes:
@@ -129,6 +134,18 @@ class PartitionedDesign(LinearWeights):
         coefficients = self._scatter(c)
         combination = self.source.combine(coefficients, self._find_chunks(coefficients != 0.0))
         return np.append(combination, self.intercept * c.sum()) if self.intercept != 0.0 else combination
+
+    def refreshed(self, w: Floats) -> Floats:
+        return w
+
+    def rounding_errors(self, w: Floats, g: Floats, mass: Floats, n_terms: int) -> RoundingErrors:
+        weights, offset = np.abs(w), 0.0
+        if self.intercept != 0.0:
+            weights, offset = weights[:-1], abs(self.intercept) * float(weights[-1])
+        of_samples, of_columns = self.source.sizes(weights, self._scatter(mass), self._chunks)
+        if self.intercept != 0.0:
+            of_columns = np.append(of_columns, abs(self.intercept) * mass.sum())
+        return linear_errors(w, g, (of_samples[self.samples] + offset, of_columns), n_terms)
 
     def _scatter(self, c: Floats) -> Floats:
         """Return the coefficients of all samples of the source."""

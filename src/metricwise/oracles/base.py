@@ -10,8 +10,9 @@ one of the labellings, so the slack is never negative.
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 
@@ -120,9 +121,20 @@ _TIED = 1e-11
 ON_MARGIN = 1e-10
 
 
-def margin_tolerance(scores: Floats, margin: float) -> float:
-    """Return the distance from the margin within which samples count as beyond it."""
-    return ON_MARGIN * max(abs(margin), float(scores.max()), -float(scores.min()))
+class MarginOracle:
+    """An oracle that counts samples or pairs within rounding of the margin as beyond it."""
+
+    _on_margin = ON_MARGIN
+
+    def exact(self) -> Self:
+        """Return the oracle that counts them as violated: its value is the largest one."""
+        oracle = copy(self)
+        oracle._on_margin = 0.0
+        return oracle
+
+    def _tolerance(self, scores: Floats, margin: float) -> float:
+        """Return the distance from the margin within which samples count as beyond it."""
+        return self._on_margin * max(abs(margin), float(scores.max()), -float(scores.min()))
 
 
 @dataclass(frozen=True)

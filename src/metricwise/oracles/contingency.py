@@ -20,7 +20,7 @@ import numpy as np
 from metricwise._typing import Floats
 from metricwise.kernels import selection, tables
 from metricwise.measures.base import CountsTable, Ratio
-from metricwise.oracles.base import Classes, Cut, CutLabelling, cut_after, margin_tolerance
+from metricwise.oracles.base import Classes, Cut, CutLabelling, MarginOracle, cut_after
 from metricwise.threads import run_both
 
 Scan = Literal["pointers", "bisection", "rising", "falling"]
@@ -79,7 +79,7 @@ def scan_for_ratio(shape: RatioShape) -> Scan | None:
     return "rising" if shape.rising else "falling" if shape.falling else None
 
 
-class AdditiveOracle:
+class AdditiveOracle(MarginOracle):
     """The oracle of losses that add up over samples (error rate, balanced error): no sort is needed.
 
     Parameters
@@ -96,8 +96,8 @@ class AdditiveOracle:
     def violate(self, scores: Floats) -> CutLabelling:
         classes, scale = self.classes, 1.0 / self.mistakes
         pos_cut, neg_cut = self._pos_cost * self.mistakes, -self._neg_cost * self.mistakes
-        pos_cut -= margin_tolerance(scores, pos_cut)
-        neg_cut += margin_tolerance(scores, neg_cut)
+        pos_cut -= self._tolerance(scores, pos_cut)
+        neg_cut += self._tolerance(scores, neg_cut)
         value, missed, alarms = selection.independent_violations(
             scores,
             classes.n_pos,

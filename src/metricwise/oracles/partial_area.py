@@ -21,14 +21,14 @@ from numpy.typing import NDArray
 
 from metricwise._typing import Floats
 from metricwise.kernels import pairs, partial_area, selection
-from metricwise.oracles.base import Classes, cut_after, margin_tolerance
+from metricwise.oracles.base import Classes, MarginOracle, cut_after
 from metricwise.oracles.ranking import PairLabelling
 from metricwise.threads import run_both
 
 SampleIndices = NDArray[np.int32]
 
 
-class PartialAreaOracle:
+class PartialAreaOracle(MarginOracle):
     """The oracle of the area between two false positive rates."""
 
     def __init__(self, fpr_range: tuple[float, float], classes: Classes, mistakes: float) -> None:
@@ -42,7 +42,7 @@ class PartialAreaOracle:
 
     def violate(self, scores: Floats) -> PairLabelling:
         classes, n_pos = self.classes, self.classes.n_pos
-        reach = margin_tolerance(scores, 1.0)
+        reach = self._tolerance(scores, 1.0)
         margin = 1.0 - reach
         lowest, highest = float(scores[:n_pos].min()), float(scores[n_pos:].max())
         (pos_indices, pos), (neg_indices, neg) = run_both(
@@ -76,7 +76,8 @@ class PartialAreaOracle:
         n_pos, n_neg = self.classes.n_pos, self.classes.n_neg
         if self._enough < n_neg:
             last = n_neg - self._enough
-            limit = max(limit, float(np.partition(scores[n_pos:], last)[last]) - reach)
+            lowest = float(np.partition(scores[n_pos:], last)[last]) - reach
+            limit = max(limit, float(np.nextafter(lowest, -np.inf)))  # the lowest of the top is one of them
         selected: tuple[SampleIndices, Floats] = pairs.sort_near_margin(scores, n_pos, scores.size, 1.0, limit)
         return selected
 

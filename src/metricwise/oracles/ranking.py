@@ -11,7 +11,7 @@ import numpy as np
 
 from metricwise._typing import Floats
 from metricwise.kernels import pairs, selection
-from metricwise.oracles.base import Classes, margin_tolerance
+from metricwise.oracles.base import Classes, MarginOracle
 from metricwise.threads import run_both
 
 
@@ -31,7 +31,7 @@ class PairLabelling:
         return float(selection.dot(self.sample_coefficients, direction))
 
 
-class PairOracle:
+class PairOracle(MarginOracle):
     """The oracle of all pairs of a positive and a negative."""
 
     def __init__(self, classes: Classes, mistakes: float) -> None:
@@ -41,7 +41,7 @@ class PairOracle:
 
     def violate(self, scores: Floats) -> PairLabelling:
         classes, n_pos = self.classes, self.classes.n_pos
-        margin = 1.0 - margin_tolerance(scores, 1.0)
+        margin = 1.0 - self._tolerance(scores, 1.0)
         lowest, highest = float(scores[:n_pos].min()), float(scores[n_pos:].max())
         (pos_indices, pos), (neg_indices, neg) = run_both(
             lambda: pairs.sort_near_margin(scores, 0, n_pos, -1.0, -(highest + margin)),

@@ -33,6 +33,7 @@ import numpy as np
 
 from metricwise._state import stored_fields
 from metricwise._typing import Floats
+from metricwise.designs.base import BoundsRounding
 from metricwise.results import Certificate, HistoryEntry, Objective, ProblemDescription, Result, Status
 from metricwise.solvers.amp_problem import AmpProblem, LevelRatio
 from metricwise.solvers.cutting_plane import CuttingPlane, CuttingPlaneState
@@ -159,8 +160,9 @@ class AMP:
         state.inner_iterations.append(result.n_iter)
         self._adopt(problem, state, state.inner.w, state.inner.scores)
         # The value of the inner problem, F(v), is not negative: the last weights are worth 0.
-        value = max(problem.ratio.best - level - problem.ridge * result.certificate.lower, 0.0)
-        state.highest = max(min(state.highest, level + value / least), state.level)
+        lower = result.certificate.lower * (1.0 - problem.ratio.cost_error(level))
+        value = max(problem.ratio.best - level - problem.ridge * lower, 0.0)
+        state.highest = max(min(state.highest, problem.ratio.bound_level(level, value)), state.level)
         moved = state.level > before[0] or state.highest < before[1]
         state.stalled = not moved and result.status in (Status.STALLED, Status.MAX_ITER)
 
@@ -177,6 +179,12 @@ class AMP:
         rates = problem.rates(state.scores)
         reward = problem.ratio.numerator(*rates) / problem.ratio.denominator(*rates)
         return Certificate(1.0 - problem.level(state.w, state.scores), 1.0 - state.highest, 1.0 - reward)
+
+    def _prove(self, problem: AmpProblem, state: AmpState) -> Certificate:
+        """Return the bounds in exact arithmetic, where the design knows the rounding errors of its products."""
+        if not isinstance(problem.design, BoundsRounding):
+            return self.certificate(problem, state)
+        return problem.prove(state.w, state.highest)
 
     def check_convergence(self, problem: AmpProblem, state: AmpState, limits: Limits) -> Status | None:
         """Return the status if the gap is small enough, or leaves no room for weights that are better than w = 0."""
@@ -209,7 +217,7 @@ class AMP:
             state.w, state.scores = np.zeros_like(state.w), np.zeros_like(state.scores)
         return AmpResult(
             weights=state.w,
-            certificate=self.certificate(problem, state),
+            certificate=self._prove(problem, state),
             status=status,
             n_iter=state.iteration,
             seconds=state.seconds,

@@ -22,7 +22,7 @@ For the accuracy the costs are C at every level.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,8 @@ from metricwise.measures import Accuracy
 from metricwise.measures.base import HasViolatedLabelling, Measure, Ratio, RatioOfRates
 from metricwise.oracles.base import Classes
 from metricwise.oracles.contingency import AdditiveOracle
+from metricwise.results import Certificate
+from metricwise.rounding import STEPS, Bounded, affine, gamma, mean_reward, ratio_above
 from metricwise.solvers.problem import MultivariateProblem
 
 _ROUNDING = 1e-12
@@ -96,6 +98,22 @@ class LevelRatio:
             cost = a - level * b
             values.append(0.0 if abs(cost) <= _ROUNDING * (abs(a) + abs(level * b)) else cost)
         return ClassCosts(*values)
+
+    def cost_error(self, level: float) -> float:
+        """Return the relative rounding error of the class costs that are not zero."""
+        _, a1, a2, _, b1, b2 = self.coefficients
+        pairs = zip(self.class_costs(level), ((a1, b1), (a2, b2)), strict=True)
+        return max(gamma(STEPS) * (abs(a) + abs(level * b)) / cost for cost, (a, b) in pairs if cost > 0.0)
+
+    def bound_level(self, level: float, missing: float) -> float:
+        """Return a level that no weights exceed, given a bound of numerator - v denominator over all weights."""
+        sizes = float(np.abs(self.coefficients).sum()) * (1.0 + abs(level))
+        # Corners are ratios of costs, and as uncertain as these.
+        least = self.least_denominator(level)
+        least -= self.cost_error(level) * (sizes + abs(least)) + gamma(STEPS) * sizes
+        if not least > 0.0:
+            return self.best
+        return level + max(missing + gamma(STEPS) * sizes, 0.0) / least
 
     def least_denominator(self, level: float) -> float:
         """Return a lower bound of the denominator over all weights that reach a level.
@@ -187,6 +205,21 @@ class AmpProblem:
         rates = self.rates(scores)
         numerator = self.ratio.numerator(*rates) - 0.5 * self.ridge * float(w @ self.design.covector(w))
         return numerator / self.ratio.denominator(*rates)
+
+    def prove(self, w: Floats, highest: float) -> Certificate:
+        """Return the bounds of 1 - M in exact arithmetic, given a level that no weights exceed."""
+        design: Any = self.design
+        nothing, margins = np.zeros(self.weights.size), design.scores(w)
+        margins[self.n_pos :] *= -1.0
+        errors = design.rounding_errors(w, np.zeros(w.size), nothing, 0)
+        classes = slice(None, self.n_pos), slice(self.n_pos, None)
+        pos, neg = (mean_reward(margins[own], errors.scores[own], self.weights[own]) for own in classes)
+        a, b = np.array(self.ratio.coefficients).reshape(2, 3)
+        numerator, denominator = affine(a, (pos, neg)), affine(b, (pos, neg))
+        penalty = 0.5 * self.ridge * (float(w @ w) + errors.square) * (1.0 + gamma(STEPS))
+        level = ratio_above(Bounded(numerator.value - penalty, numerator.error), denominator)
+        lower = 1.0 - highest - gamma(STEPS) * (1.0 + abs(highest))
+        return Certificate(1.0 - level, lower, 1.0 - ratio_above(numerator, denominator))
 
     def cost_sensitive(self, level: float) -> MultivariateProblem:
         """Return the inner problem of a challenge level, to be minimised.

@@ -228,8 +228,7 @@ class CuttingPlane:
         """Return the bounds in exact arithmetic, where the design knows the rounding errors of its products."""
         if not problem.bounds_rounding:
             return self.certificate(problem, state)
-        upper, slack = problem.bound_above(state.w)
-        return Certificate(upper, problem.bound_below(*state.cuts.combination(), len(state.cuts)), slack)
+        return problem.prove(state.w, *state.cuts.combination(), len(state.cuts))
 
     def check_convergence(
         self, problem: MultivariateProblem, state: CuttingPlaneState, limits: Limits

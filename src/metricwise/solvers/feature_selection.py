@@ -71,6 +71,7 @@ class _Dual(NamedTuple):
     """A combination of labellings: its loss, and the sum of the samples times their coefficients, for all features."""
 
     loss: float
+    direction: Floats
     slopes: Floats
     constant: float
 
@@ -149,7 +150,7 @@ class FeatureSelection:
         scores = np.array([restricted.design.scores(point) for point in points]).reshape(len(points), -1)
         dual = _combine_labellings(problem, result.witness.shares, scores)
         largest = float(np.sort(dual.slopes**2)[-self.n_features :].sum()) + dual.constant**2
-        state.lower = max(state.lower, problem.cost * dual.loss - 0.5 * problem.cost**2 * largest)
+        state.lower = max(state.lower, problem.bound_choices(dual.loss, dual.direction, largest, len(points)))
         return scale * result.weights[: state.columns.size], dual
 
     def _choose(self, problem: MultivariateProblem, state: SelectionState, weights: Floats, limits: Limits) -> None:
@@ -264,8 +265,10 @@ def _combine_labellings(problem: MultivariateProblem, shares: Floats, scores: Fl
         labelling = problem.oracle.violate(at)
         loss += float(share) * labelling.loss
         combined += share * labelling.coefficients()
-    slopes = problem.design.combine(combined)
-    return _Dual(loss, slopes[:-1], float(slopes[-1])) if _count_constants(problem.design) else _Dual(loss, slopes, 0.0)
+    direction = problem.design.combine(combined)
+    if _count_constants(problem.design):
+        return _Dual(loss, direction, direction[:-1], float(direction[-1]))
+    return _Dual(loss, direction, direction, 0.0)
 
 
 def _find_largest(sizes: Floats, count: int) -> Indices:

@@ -11,6 +11,8 @@ from metricwise.progress import Stage, add_stage, share_of_gap
 from metricwise.results import Certificate, History, HistoryEntry, Result, Status
 from metricwise.threads import blas_on_one_thread
 
+_ROUNDED = 1.01  # of the tolerance: what rounding may leave of the gap
+
 Callback = Callable[[HistoryEntry], Any]
 Problem = TypeVar("Problem", contravariant=True)
 
@@ -131,7 +133,15 @@ def _run(
         if status is None:
             status = _limit_met(state, limits, state.iteration - first, state.seconds - before)
         if status is not None:
-            return solver.result(problem, state, status), state
+            return _confirm(solver.result(problem, state, status), limits), state
+
+
+def _confirm(result: Result, limits: Limits) -> Result:
+    """Return a result that is not called optimal unless its certificate, which allows for rounding, shows it."""
+    allowed = max(limits.tol, limits.gap / abs(result.certificate.upper) if result.certificate.upper else 0.0)
+    if result.status is not Status.OPTIMAL or result.certificate.relative <= _ROUNDED * allowed:
+        return result
+    return replace(result, status=Status.STALLED)
 
 
 def _limit_met(state: State, limits: Limits, iterations: int, seconds: float) -> Status | None:

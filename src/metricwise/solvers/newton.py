@@ -28,9 +28,11 @@ from numpy.typing import NDArray
 from metricwise._state import stored_fields
 from metricwise._typing import Floats
 from metricwise.designs import Design
+from metricwise.designs.base import BoundsRounding
 from metricwise.oracles.base import Classes
 from metricwise.oracles.smooth import LossAt, SmoothLoss, SquaredPairHinge
 from metricwise.results import Certificate, HistoryEntry, Objective, ProblemDescription, Result, Status, Witness
+from metricwise.rounding import settle, squared_pairs_dual, squared_pairs_sizes, widen_squared_pairs
 from metricwise.solvers.loop import Limits, make_history, run
 from metricwise.solvers.problem import draw_sample, order_positives_first
 from metricwise.solvers.saved import PROGRESS, Arrays, progress_arrays, set_progress
@@ -217,6 +219,24 @@ class TruncatedNewton:
         """Return the bounds known so far."""
         return Certificate(state.upper, min(max(state.lower, 0.0), state.upper), state.loss.value)
 
+    def _prove(self, problem: SmoothProblem, state: NewtonState) -> Certificate:
+        """Return the bounds in exact arithmetic, where the design knows the rounding errors of its products."""
+        if not isinstance(problem.design, BoundsRounding) or not isinstance(problem.loss, SquaredPairHinge):
+            return self.certificate(problem, state)
+        design: Any = problem.design
+        w = design.refreshed(state.w)
+        scores, weights = design.scores(w), problem.loss.classes.weight_array
+        weights = weights if problem.loss.classes.is_weighted else np.ones(scores.size)
+        loss, positive = problem.loss.at(scores), np.arange(scores.size) < problem.n_pos
+        size, slope_sizes = squared_pairs_sizes(positive, weights, scores)
+        g = problem.cost * design.combine(loss.slopes)
+        errors = design.rounding_errors(w, g, problem.cost * slope_sizes, 8 * scores.size)
+        above = widen_squared_pairs(loss.value, positive, weights, errors.scores, size)
+        upper = 0.5 * (float(w @ design.covector(w)) + errors.square) + problem.cost * above
+        square = float(g @ design.covector(g)) + errors.combination
+        lower = squared_pairs_dual(problem.cost, loss.value, loss.slopes, scores, (size, slope_sizes), square)
+        return Certificate(*settle(upper, lower, above))
+
     def check_convergence(self, problem: SmoothProblem, state: NewtonState, limits: Limits) -> Status | None:
         """Return the status if the gap is small enough."""
         gap = state.upper - max(state.lower, 0.0)
@@ -255,7 +275,7 @@ class TruncatedNewton:
         empty = Witness(np.zeros(0), np.zeros((0, state.w.size)), np.zeros((0, 2)))
         return SquaredPairsResult(
             weights=state.w,
-            certificate=self.certificate(problem, state),
+            certificate=self._prove(problem, state),
             status=status,
             n_iter=state.iteration,
             seconds=state.seconds,

@@ -14,9 +14,9 @@ from metricwise.designs.base import BoundsRounding, sample_sizes
 from metricwise.measures import Accuracy, HasMistakeCosts, Measure
 from metricwise.measures.base import RanksPairs
 from metricwise.oracles import Labelling, Oracle, make_oracle
-from metricwise.oracles.base import margin_tolerance
-from metricwise.results import Witness
-from metricwise.rounding import STEPS, gamma, masses, slack_error
+from metricwise.oracles.base import MarginOracle
+from metricwise.results import Certificate, Witness
+from metricwise.rounding import STEPS, gamma, masses, settle, slack_error
 
 
 @dataclass(frozen=True)
@@ -40,36 +40,42 @@ class MultivariateProblem:
 
     @property
     def bounds_rounding(self) -> bool:
-        """Whether `bound_above` and `bound_below` can be proved: rounding errors of the products are known."""
+        """Whether bounds can be proved: rounding errors of the products are known."""
         return isinstance(self.design, BoundsRounding)
 
-    def bound_above(self, w: Floats) -> tuple[float, float]:
-        """Return upper bounds of J(w) and of its slack, which hold in exact arithmetic."""
-        design: Any = self.design
-        w = design.refreshed(w)
-        scores = design.scores(w)
-        mass = self._masses
-        # Oracles count samples and pairs that miss their margin by rounding as beyond it; a margin is a cost times u.
-        totals = [float(part.sum()) for part in (mass[: self.n_pos], mass[self.n_pos :])]
-        widest = max([1.0] + [1.0 / total for total in totals if total > 0.0])
-        missed = margin_tolerance(scores, widest) * sum(totals)
-        error = slack_error(mass, scores, design.score_errors(w)) + missed
-        slack = self.oracle.violate(scores).value + error
-        square = float(w @ design.covector(w)) + float(design.square_error(w))
-        return 0.5 * square + self.cost * slack, slack
-
-    def bound_below(self, loss: float, direction: Floats, n_terms: int) -> float:
-        """Return the dual value of a combination of labellings, less its rounding errors; no objective is negative.
+    def prove(self, w: Floats, loss: float, direction: Floats, n_terms: int) -> Certificate:
+        """Return bounds that hold in exact arithmetic: J(w), and the dual value of a combination of labellings.
 
         ``loss`` is the combined loss, ``direction`` the product of their combined coefficients with the samples, and
         ``n_terms`` the number of labellings.
         """
         design: Any = self.design
-        g, n_samples = design.refreshed(self.cost * direction), self.design.shape[0]
-        square = float(g @ design.covector(g)) + float(design.combination_error(g, self.cost * self._masses, n_terms))
+        w, g = design.refreshed(w), design.refreshed(self.cost * direction)
+        mass = self._masses
+        errors = design.rounding_errors(w, g, self.cost * mass, n_terms)
+        scores = design.scores(w)
+        oracle = self.oracle.exact() if isinstance(self.oracle, MarginOracle) else self.oracle
+        slack = oracle.violate(scores).value + slack_error(
+            mass, scores, errors.scores, ranks=isinstance(self.measure, RanksPairs)
+        )
+        upper = 0.5 * (float(w @ design.covector(w)) + errors.square) + self.cost * slack
+        lower = self._dual_value(loss, float(g @ design.covector(g)) + errors.combination, n_terms)
+        return Certificate(*settle(upper, lower, slack))
+
+    def bound_choices(self, loss: float, direction: Floats, square: float, n_terms: int) -> float:
+        """Return the dual value of a combination of labellings whose direction counts in part only.
+
+        ``square`` is that of the part, as computed.
+        """
+        design: Any = self.design
+        g, nothing = self.cost * direction, np.zeros(self.design.shape[1])
+        errors = design.rounding_errors(nothing, g, self.cost * self._masses, n_terms)
+        return self._dual_value(loss, self.cost**2 * square * (1.0 + gamma(STEPS)) + errors.combination, n_terms)
+
+    def _dual_value(self, loss: float, square: float, n_terms: int) -> float:
         # Coefficients that rounding leaves a little too large belong to no labelling; they count as a larger loss.
-        rounding = gamma(8 * (n_samples + n_terms) + STEPS)
-        return max(self.cost * (loss - rounding * (1.0 + abs(loss))) - 0.5 * square, 0.0)
+        rounding = gamma(8 * (self.design.shape[0] + n_terms) + STEPS)
+        return self.cost * (loss - rounding * (1.0 + abs(loss))) - 0.5 * square * (1.0 + gamma(STEPS))
 
     @property
     def _masses(self) -> Floats:

@@ -40,6 +40,7 @@ _FIRST_SMOOTHING = 1.0
 _LEAST_SMOOTHING = 1e-11
 _LESS = 0.25  # of the smoothing, when the gradient has become small
 _MOST_TRIALS = 40
+_MOST_IDLE_STEPS = 100
 _SUFFICIENT = 1e-4  # of the decrease that the slope predicts
 _FLAT = 0.5  # of the slope at the start of a line
 _SHARES = 1e-12  # of the terms of the loss: by how much shares may miss the bound on samples predicted positive
@@ -65,6 +66,7 @@ class _Point(NamedTuple):
     w: Floats
     scores: Floats
     at: SmoothedAt
+    combined: Floats  # the samples, by the slopes of their scores
     gradient: Floats
 
 
@@ -79,8 +81,8 @@ class SmoothingState:
     upper: float
     loss_bound: float
     objective_at_zero: float
+    proof: _Point
     lower: float = -np.inf
-    proof: Floats = field(default_factory=lambda: np.zeros(0))
     proof_smoothing: float = _FIRST_SMOOTHING
     smoothing_gap: float = np.inf
     memory: list[tuple[Floats, Floats]] = field(default_factory=list)
@@ -92,6 +94,7 @@ class SmoothingState:
     stalled: bool = False
     history: list[HistoryEntry] = field(default_factory=list)
     n_cuts: int = 0
+    idle_steps: int = 0  # that improved neither bound
 
 
 @dataclass(frozen=True)
@@ -126,15 +129,24 @@ class Smoothing:
         if warm is not None:
             w, smoothing = warm.best, warm.smoothing
         point = _evaluate(problem, slack, w, problem.design.scores(w), smoothing)
-        state = SmoothingState(slack, point, smoothing, np.zeros(length), at_zero, exact, at_zero, proof=w)
+        state = SmoothingState(slack, point, smoothing, np.zeros(length), at_zero, exact, at_zero, proof=point)
         if warm is not None:  # the best weights need not be where the bound was proved
-            proof = _evaluate(problem, slack, warm.proof, problem.design.scores(warm.proof), warm.proof_smoothing)
+            proven_at = warm.proof.w
+            proof = _evaluate(problem, slack, proven_at, problem.design.scores(proven_at), warm.proof_smoothing)
             _bound(problem, state, proof, warm.proof_smoothing)
         _update_bounds(problem, state, point)
         return state
 
     def step(self, problem: MultivariateProblem, state: SmoothingState, limits: Limits) -> None:
         """Improve the state by one move, and smooth less if the gradient has become small."""
+        before = state.upper, state.lower
+        self._move(problem, state)
+        improved = state.upper < before[0] or state.lower > before[1]
+        state.idle_steps = 0 if improved else state.idle_steps + 1
+        # With a huge cost, rounding errors of the objective exceed what moves gain, and these lead nowhere.
+        state.stalled = state.stalled or state.idle_steps >= _MOST_IDLE_STEPS
+
+    def _move(self, problem: MultivariateProblem, state: SmoothingState) -> None:
         moved = self._descend(problem, state) if self.method == "lbfgs" else _accelerate(problem, state)
         square = 0.5 * float(state.point.gradient @ state.point.gradient)
         if moved and square > self.share * state.smoothing_gap:
@@ -192,30 +204,29 @@ class Smoothing:
             n_iter=state.iteration,
             seconds=state.seconds,
             history=make_history(state),
-            witness=Witness(np.ones(1), state.proof[None, :], np.full((1, 2), np.nan)),
+            witness=Witness(np.ones(1), state.proof.w[None, :], np.full((1, 2), np.nan)),
             smoothing=state.proof_smoothing,
         )
 
 
 def _prove(problem: MultivariateProblem, state: SmoothingState) -> Certificate:
-    """Return the bounds in exact arithmetic, from scores that are computed anew."""
+    """Return the bounds in exact arithmetic; shares at any scores prove one, however these were computed."""
     if not problem.bounds_rounding:
         return Certificate(state.upper, min(max(state.lower, 0.0), state.upper), state.loss_bound)
-    upper, slack = problem.bound_above(state.best)
-    scores = problem.design.scores(state.proof)
-    at = state.slack.at(scores, state.proof_smoothing)
+    at, scores = state.proof.at, state.proof.scores
     products = at.slopes * scores
     # The loss of the shares is what their scores leave of the value; small differences of large terms are uncertain.
     sizes = abs(at.value) + at.prox_term + float(np.abs(products).sum())
     loss = at.value + at.prox_term - float(products.sum()) - gamma(8 * scores.size + STEPS) * sizes - _SHARES * sizes
-    return Certificate(upper, problem.bound_below(loss, problem.design.combine(at.slopes), 1), slack)
+    return problem.prove(state.best, loss, state.proof.combined, 1)
 
 
 def _evaluate(
     problem: MultivariateProblem, slack: SmoothedSlack, w: Floats, scores: Floats, smoothing: float
 ) -> _Point:
     at = slack.at(scores, smoothing)
-    return _Point(w, scores, at, w + problem.cost * problem.design.combine(at.slopes))
+    combined = problem.design.combine(at.slopes)
+    return _Point(w, scores, at, combined, w + problem.cost * combined)
 
 
 def _update_bounds(problem: MultivariateProblem, state: SmoothingState, point: _Point) -> None:
@@ -236,7 +247,7 @@ def _bound(problem: MultivariateProblem, state: SmoothingState, point: _Point, s
     smoothed = 0.5 * float(point.w @ point.w) + problem.cost * point.at.value
     dual = smoothed - 0.5 * float(point.gradient @ point.gradient) + problem.cost * point.at.prox_term
     if dual > state.lower:
-        state.lower, state.proof, state.proof_smoothing = dual, point.w, smoothing
+        state.lower, state.proof, state.proof_smoothing = dual, point, smoothing
 
 
 def _direction(memory: list[tuple[Floats, Floats]], gradient: Floats) -> Floats:

@@ -12,14 +12,13 @@ from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 from metricwise._typing import Floats, Hashes, Indices
-from metricwise.designs.base import Design
 from metricwise.designs.cluster.encoding import (
     EncodedCoefficients,
     EncodedWeights,
     decode_coefficients,
     encode_weights,
 )
-from metricwise.designs.matrix import make_design
+from metricwise.designs.matrix import MatrixDesign, make_matrix_design
 
 AnswerT = TypeVar("AnswerT")
 AnswerT_co = TypeVar("AnswerT_co", covariant=True)
@@ -69,7 +68,7 @@ class WorkerBlocks:
     """The chunks that one worker keeps, by their numbers: the matrices and their designs."""
 
     matrices: Mapping[int, Any]
-    designs: Mapping[int, Design]
+    designs: Mapping[int, MatrixDesign]
 
 
 def keep_blocks(chunks: Sequence[int], intercept: float, *matrices: Any) -> WorkerBlocks:
@@ -87,7 +86,7 @@ def keep_blocks(chunks: Sequence[int], intercept: float, *matrices: Any) -> Work
     from distributed import get_worker
 
     threads = int(get_worker().state.nthreads)
-    designs = [make_design(matrix, intercept=intercept, threads=threads) for matrix in matrices]
+    designs = [make_matrix_design(matrix, intercept=intercept, threads=threads) for matrix in matrices]
     return WorkerBlocks(dict(zip(chunks, matrices, strict=True)), dict(zip(chunks, designs, strict=True)))
 
 
@@ -112,6 +111,17 @@ class CombineSamples(Request[WorkerBlocks, dict[int, EncodedWeights]]):
         return {
             k: encode_weights(data.designs[k].combine(decode_coefficients(c))) for k, c in self.coefficients.items()
         }
+
+
+@dataclass(frozen=True)
+class ComputeSizes(Request[WorkerBlocks, dict[int, tuple[Floats, Floats]]]):
+    """Ask for abs(X) weights and abs(X)' mass of some chunks, given the masses of their samples."""
+
+    weights: Floats
+    masses: Mapping[int, Floats]
+
+    def answer(self, data: WorkerBlocks) -> dict[int, tuple[Floats, Floats]]:
+        return {k: data.designs[k].sizes(self.weights, mass) for k, mass in self.masses.items()}
 
 
 @dataclass(frozen=True)

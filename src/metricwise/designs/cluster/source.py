@@ -20,6 +20,7 @@ from metricwise.designs.cluster.messages import (
     CombineSamples,
     ComputeFingerprints,
     ComputeScores,
+    ComputeSizes,
     GatherSamples,
     WorkerBlocks,
     keep_blocks,
@@ -93,6 +94,16 @@ class DaskSource:
 
         parts = _order_by_chunk(self.pool.ask(chunks, make_request))
         return sum_weights((weights for _, weights in parts), self.shape[1])
+
+    def sizes(self, weights: Floats, mass: Floats, chunks: Indices) -> tuple[Floats, Floats]:
+        def make_request(kept: Sequence[int]) -> ComputeSizes:
+            return ComputeSizes(weights, {k: mass[self.bounds[k] : self.bounds[k + 1]] for k in kept})
+
+        of_samples, of_columns = np.zeros(self.shape[0]), np.zeros(self.shape[1])
+        for k, (samples, columns) in _order_by_chunk(self.pool.ask(chunks, make_request)):
+            of_samples[self.bounds[k] : self.bounds[k + 1]] = samples
+            of_columns += columns
+        return of_samples, of_columns
 
     def fingerprints(self, seed: int, chunks: Indices) -> Hashes:
         out = np.zeros(self.shape[0], dtype=np.uint64)

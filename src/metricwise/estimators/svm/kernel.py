@@ -110,7 +110,8 @@ def _make_exact_design(source: KernelMatrix, content: Design, intercept: float) 
     matrix = source.matrix(_TOO_LARGE)
     if not source.function.is_safe:
         check_positive(matrix, source.X.dtype, _REMEDY_PRECOMPUTED if source.is_precomputed else _REMEDY)
-    return KernelDesign(matrix, content, np.arange(source.n_samples), intercept, content.threads)
+    everything = np.arange(source.n_samples)
+    return KernelDesign(matrix, content, everything, intercept, content.threads, source.value_errors())
 
 
 def select_kernel_design(
