@@ -129,9 +129,11 @@ def _normalise(alpha):
     total = 0.0
     for k in range(alpha.size):
         total += alpha[k]
-    usable = 0.0 < total < np.inf
+    if not 0.0 < total < np.inf:
+        alpha[:] = 0.0
+        alpha[0], total = 1.0, 1.0
     for k in range(alpha.size):
-        alpha[k] = alpha[k] / total if usable else float(k == 0)
+        alpha[k] /= total
 
 
 def solve_simplex(G: Any, d: Any, scale: float, alpha: Any, tolerance: float) -> Any:
