@@ -22,7 +22,7 @@ PAGES = {
     "auc_and_kernels": ("AUC and kernels", ("rank_svm", "kernel_growth", "subspaces")),
     "smoothed_and_selecting": ("Smoothed objectives and feature selection", ("smoothing", "selecting")),
     "multilabel": ("Multilabel classification", ("f_measure",)),
-    "streaming": ("Streaming and alternate maximisation", ("passes", "streams", "amp")),
+    "streaming": ("Streaming and alternate maximisation", ("passes", "first_calls", "streams", "amp")),
     "sparse_coding": ("Sparse coding", ("sparse_coding",)),
     "files": ("Files", ("reading",)),
     "disk": ("Larger than memory", ("disk",)),

@@ -31,8 +31,9 @@ def warm_up(console: Console, algorithms: tuple[str, ...]) -> Outcome:
     """Compile the functions of ALGORITHMS, by default of all and of the readers of files.
 
     metricwise compiles a function when it is first called, which takes seconds, and stores the result. This command
-    calls all of them on a few samples, dense and sparse, in double and single precision, so that no later process has
-    to wait. Run it when the image of a container is built.
+    calls them on a few samples, dense and sparse, in double and single precision, so that no later process has to
+    wait. Run it when the image of a container is built. What remains is compiled on first use: the sums of Dask
+    clusters, the trees of stored boosters, and samples of the label sets of a chain.
     """
     tasks = list(_tasks(algorithms))
     with console.progress("compile") as stage, warnings.catch_warnings():
@@ -50,10 +51,11 @@ def warm_up(console: Console, algorithms: tuple[str, ...]) -> Outcome:
 
 
 def _tasks(algorithms: tuple[str, ...]) -> Iterator[Callable[[], Any]]:
-    """Yield calls that together use all compiled functions of the named algorithms."""
+    """Yield calls that together use the compiled functions of the named algorithms."""
     for entry in entries(*_FAMILIES):
         if not algorithms or entry.command_name in algorithms:
             yield from _training_tasks(entry)
+    yield _multiply_columns
     if not algorithms:
         yield _read_files
 
@@ -76,7 +78,10 @@ def _make_matrices() -> list[Any]:
     from scipy import sparse
 
     X = np.random.default_rng(0).standard_normal((_N_SAMPLES, _N_FEATURES))
-    return [kind(X.astype(dtype)) for dtype in (np.float64, np.float32) for kind in (np.asarray, sparse.csr_matrix)]
+    matrices = [kind(X.astype(dtype)) for dtype in (np.float64, np.float32) for kind in (np.asarray, sparse.csr_matrix)]
+    large = sparse.csr_matrix(X)  # as scipy stores matrices of more than two thousand million entries
+    large.indices, large.indptr = large.indices.astype(np.int64), large.indptr.astype(np.int64)
+    return [*matrices, large]
 
 
 def _train(entry: EstimatorEntry, X: Any, settings: dict[str, Any]) -> None:
@@ -90,6 +95,20 @@ def _train_multilabel(entry: EstimatorEntry, X: Any) -> None:
 
     y = _first_feature(X)
     entry.load()(LogisticRegression()).fit(X, np.column_stack([y > 0.0, y > 0.5, y < 0.2])).predict(X)
+
+
+def _multiply_columns() -> None:
+    """Use the products of matrices with contiguous columns, which are copied for training unless they are large."""
+    import numpy as np
+
+    from metricwise.designs import make_design
+
+    few = np.arange(2)
+    for X in _make_matrices():
+        if isinstance(X, np.ndarray):
+            design = make_design(np.asfortranarray(X))
+            for part in (design, design.take(few)):
+                part.combine(part.scores(np.ones(_N_FEATURES)))
 
 
 def _first_feature(X: Any) -> Any:

@@ -81,7 +81,10 @@ class Candidates:
 
         Of gaps that are equally wide, the one of highest scores; rounding errors change neither.
         """
-        best = np.flatnonzero(values >= values.max() - 1e-12 * max(1.0, abs(values.max())))
+        most = values.max()
+        best = np.flatnonzero(values >= most - 1e-12 * max(1.0, abs(most)))
+        if best.size == 1:  # as a rule
+            return int(best[0])
         high, low = self.edges[best], self.edges[best + 1]
         gaps = high - low
         return int(best[np.argmax(gaps >= gaps.max() - 2.0 * _rounding_errors(high, low, self._typical_size).max())])
@@ -144,8 +147,22 @@ def _rounding_errors(high: Floats, low: Floats, typical: float) -> Floats:
 
 def _typical_size(descending: Floats) -> float:
     """Return the median size of distinct scores, so that copies of samples change nothing."""
-    sizes = _finite_sizes(descending)[np.concatenate([[True], descending[1:] != descending[:-1]])]
-    return float(np.median(sizes, overwrite_input=True))
+    is_first = np.ones(descending.size, dtype=np.bool_)
+    np.not_equal(descending[1:], descending[:-1], out=is_first[1:])
+    return _median(_finite_sizes(descending)[is_first])
+
+
+def _median(values: Floats) -> float:
+    """Return the median of finite values, which are put into another order.
+
+    It is that of numpy, whose checks take longer than a partition of few values.
+    """
+    high = values.size // 2
+    if values.size % 2:
+        values.partition(high)
+        return float(values[high])
+    values.partition([high - 1, high])
+    return float(0.5 * (values[high - 1] + values[high]))
 
 
 def _finite_sizes(scores: Floats) -> Floats:

@@ -332,10 +332,73 @@ def observe_dense(X, samples, origin, first, second, observed, start, stop):
 def observe_sparse(data, indices, indptr, samples, counts, second, start, stop):
     """Add the samples to every feature's number of nonzero entries and to their sum of squares."""
     for k in range(start, stop):
-        for p in range(indptr[samples[k]], indptr[samples[k] + 1]):
+        for p in range(nb.uint64(indptr[samples[k]]), nb.uint64(indptr[samples[k] + 1])):
             if data[p] != 0.0:
-                j, square = indices[p], data[p] * data[p]
+                j, square = nb.uint64(indices[p]), data[p] * data[p]
                 if square * counts[j] > _FARTHEST * second[j] and second[j] > 0.0:  # an outlier counts less
                     square = _FARTHEST * second[j] / counts[j]
                 counts[j] += 1.0
                 second[j] += square
+
+
+# With the error model of numpy a division needs no check for zero, and several features are computed at a time.
+@nb.njit(cache=True, nogil=True, error_model="numpy")
+def rescale_sparse(counts, second, observed, precision, shares):
+    """Set the precision of the features observed so far, and the share of every feature in the square of a sample."""
+    for j in range(counts.size):
+        is_used = (second[j] > 0.0) & (second[j] < math.inf)
+        share = math.sqrt(counts[j] * observed)
+        shares[j] = share if is_used else 0.0
+        precision[j] = share / second[j] if is_used else precision[j]
+
+
+@nb.njit(cache=True, nogil=True, error_model="numpy")
+def average_weights(v, z, sum_scale, sum_shares, out):
+    """Write the averaged weights, in one pass over the features."""
+    for j in range(out.size):
+        out[j] = (v[j] * sum_scale - z[j]) / sum_shares
+
+
+@nb.njit(cache=True, nogil=True, fastmath=_REASSOCIATE)
+def remember_sparse(
+    data,
+    indices,
+    indptr,
+    samples,
+    positive,
+    weights,
+    position,
+    strides,
+    w,
+    intercept,
+    scores,
+    score_weights,
+    score_positions,
+    n_scores,
+):
+    """Score the positives at every ``strides[0]``-th position and the negatives at every ``strides[1]``-th.
+
+    ``position`` is that of the first sample. Scores replace the oldest ones of their class, with weights and positions.
+    """
+    n_places = scores.shape[1]
+    for side in range(2):
+        wanted, first, stride = side == 0, -position % strides[side], strides[side]
+        surplus = -n_places  # the first ones are not kept, if there are more than places
+        for k in range(first, samples.size, stride):
+            surplus += positive[samples[k]] == wanted
+        place = n_scores[side] % n_places
+        for k in range(first, samples.size, stride):
+            i = samples[k]
+            if positive[i] != wanted:
+                continue
+            if surplus > 0:
+                surplus -= 1
+                continue
+            total = 0.0
+            for p in range(nb.uint64(indptr[i]), nb.uint64(indptr[i + 1])):
+                total += data[p] * w[nb.uint64(indices[p])]
+            scores[side, place] = total + intercept
+            score_weights[side, place] = weights[i]
+            score_positions[side, place] = position + k
+            n_scores[side] += 1
+            place = (place + 1) % n_places

@@ -43,6 +43,15 @@ class StreamData:
     def scores(self, samples: Indices, w: Floats, intercept: float) -> Floats:
         return self._design.take(samples).scores(w) + intercept
 
+    def remember(
+        self, samples: Indices, position: int, strides: Indices, w: Floats, intercept: float, *recent: Any
+    ) -> None:
+        """Score some of the samples, which are sparse and start at a position, and enter them into recent scores."""
+        X, labels = self.X, (self.positive, self.weights)
+        streaming.remember_sparse(
+            X.data, X.indices, X.indptr, samples, *labels, position, strides, w, intercept, *recent
+        )
+
     def combine(self, samples: Indices, c: Floats) -> Floats:
         """Return the sum of c[k] times sample k."""
         return self._design.take(samples).combine(c)

@@ -7,6 +7,7 @@ evenly spaced, far enough apart that work on all features is negligible per samp
 
 from __future__ import annotations
 
+import math
 from collections import ChainMap
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -169,13 +170,17 @@ class StreamState:
 
     def average(self) -> tuple[Floats, float]:
         """Return weights and intercept of the averaged model, for raw features."""
+        weights = np.empty(self.v.size)
+        return weights, self._write_average(weights)
+
+    def _write_average(self, weights: Floats) -> float:
+        """Write the weights of the averaged model; return its intercept."""
         shares = self.numbers[streaming.SUM_SHARES]
         if shares == 0.0:
-            return np.zeros(self.v.size), 0.0
-        weights = self.v * self.numbers[streaming.SUM_SCALE]
-        weights -= self.z
-        weights /= shares
-        return weights, float(self.numbers[streaming.SUM_BIAS] / shares)
+            weights[:] = 0.0
+            return 0.0
+        streaming.average_weights(self.v, self.z, self.numbers[streaming.SUM_SCALE], shares, weights)
+        return float(self.numbers[streaming.SUM_BIAS] / shares)
 
     @property
     def positive_share(self) -> float:
@@ -228,8 +233,8 @@ class StreamState:
 
     def _strides(self, n_samples: int, wanted: int) -> Indices:
         """Return the stride per class at which samples are kept, so that as many as wanted are."""
-        shares = np.array([self.prior, 1.0 - self.prior])
-        return np.maximum(np.ceil(n_samples * shares / wanted), 1.0).astype(np.int64)
+        prior = self.prior
+        return np.array([max(math.ceil(n_samples * share / wanted), 1) for share in (prior, 1.0 - prior)], np.int64)
 
     def rescale(self) -> None:
         """Bring mean and scale of the features up to date; the model stays the same."""
@@ -238,10 +243,8 @@ class StreamState:
         if self.is_sparse:
             # The scale of the entries that are not zero, and larger steps for rare features: their gradients are rare
             # too, and grow with the root of their frequency only (as in AdaGrad).
-            present = np.flatnonzero((self.second > 0.0) & np.isfinite(self.second))  # few of them at first
-            shares = np.zeros(self.first.size)
-            shares[present] = np.sqrt(self.first[present] * self.observed)
-            self.precision[present] = shares[present] / self.second[present]
+            shares = np.empty(self.first.size)
+            streaming.rescale_sparse(self.first, self.second, float(self.observed), self.precision, shares)
             self.square = 1.0 + float(shares.sum()) / self.observed
             return
         shift = self.first / self.observed
@@ -260,7 +263,7 @@ class StreamState:
 
     def take_snapshot(self) -> None:
         """Keep a copy of the averaged model, to score the samples that follow."""
-        self.snapshot, self.snapshot_bias = self.average()
+        self.snapshot_bias = self._write_average(self.snapshot)
 
     # ------------------------------------------------------------------------------------------------- recent scores
 
@@ -268,21 +271,20 @@ class StreamState:
         """Score some samples that were not learnt from yet, with the snapshot; the rare class more often."""
         if not self.snapshot.any():
             return
-        if positions is None:
-            positions = self.position + np.arange(samples.size)
         strides = self.strides
         if self.estimating:  # these samples have no other purpose
             strides = self._strides(self.stage_end - self.stage_start, _REMEMBERED_IN_ESTIMATION)
-        positive = data.positive[samples]
-        sides = [
-            np.flatnonzero((positive == wanted) & (positions % stride == 0))
-            for wanted, stride in zip((True, False), strides, strict=True)
-        ]
-        chosen, n_pos = samples[np.concatenate(sides)], sides[0].size
-        scores = data.scores(chosen, self.snapshot, self.snapshot_bias)
-        weights = data.weights[chosen]
-        self._keep(0, scores[:n_pos], weights[:n_pos], positions[sides[0]])
-        self._keep(1, scores[n_pos:], weights[n_pos:], positions[sides[1]])
+        if self.is_sparse and positions is None:
+            recent = self.scores, self.score_weights, self.score_positions, self.n_scores
+            data.remember(samples, self.position, strides, self.snapshot, self.snapshot_bias, *recent)
+            return
+        if positions is None:
+            positions = self.position + np.arange(samples.size)
+        for side, stride in enumerate(strides):
+            spaced = np.flatnonzero(positions % stride == 0)
+            chosen = spaced[data.positive[samples[spaced]] == (side == 0)]
+            scores = data.scores(samples[chosen], self.snapshot, self.snapshot_bias)
+            self._keep(side, scores, data.weights[samples[chosen]], positions[chosen])
 
     def _keep(self, side: int, scores: Floats, weights: Floats, positions: Indices) -> None:
         scores, weights, positions = scores[-_REMEMBERED:], weights[-_REMEMBERED:], positions[-_REMEMBERED:]
@@ -300,19 +302,18 @@ class StreamState:
         """
         if since is None:
             since = self.position / 2
-            if min(np.count_nonzero(self._select_scores(side, since)) for side in (0, 1)) < _ENOUGH_RECENT:
+            if min(self._select_scores(side, since).size for side in (0, 1)) < _ENOUGH_RECENT:
                 since = 0.0
         kept = [self._select_scores(side, since) for side in (0, 1)]
-        if not all(mask.any() for mask in kept):
+        if not all(places.size for places in kept):
             return None
-        truth = np.repeat([True, False], [np.count_nonzero(mask) for mask in kept])
+        truth = np.repeat([True, False], [places.size for places in kept])
         scores = np.concatenate([self.scores[side, kept[side]] for side in (0, 1)])
         weights = [self.score_weights[side, kept[side]] for side in (0, 1)]
         totals = self.numbers[[streaming.POS_WEIGHT, streaming.NEG_WEIGHT]]
         shares = [total * weight / weight.sum() for total, weight in zip(totals, weights, strict=True)]
         return truth, scores, np.concatenate(shares)
 
-    def _select_scores(self, side: int, since: float) -> Mask:
-        filled = np.arange(_REMEMBERED) < self.n_scores[side]
-        mask: Mask = filled & (self.score_positions[side] >= since)
-        return mask
+    def _select_scores(self, side: int, since: float) -> Indices:
+        """Return where scores of a class since a position are."""
+        return np.flatnonzero(self.score_positions[side, : self.n_scores[side]] >= since)

@@ -23,6 +23,7 @@ from metricwise.solvers.stream_state import StreamState
 _HELD_OUT = 10  # one sample in ten, if there is more than one pass
 _MOST_ENTRIES = 1000
 _SAMPLES_BETWEEN_ENTRIES = 131_072
+_KINDS_OF_LABELS = "biuU"  # arrays of booleans, integers and strings, which need no search for fractions
 
 
 class Chunk(NamedTuple):
@@ -155,7 +156,7 @@ def check_chunk_labels(y: Any, classes: Any, known: NDArray[Any] | None) -> NDAr
     if given.size < 2:
         raise ValueError(f"classes has {given.size} label(s), {given.tolist()}: training needs at least two")
     labels = column_or_1d(y, warn=True)
-    if labels.size:
+    if labels.size and labels.dtype.kind not in _KINDS_OF_LABELS:
         check_classification_targets(labels)
     is_known = np.isin(labels, given)
     if not is_known.all():
