@@ -32,8 +32,8 @@ def warm_up(console: Console, algorithms: tuple[str, ...]) -> Outcome:
 
     metricwise compiles a function when it is first called, which takes seconds, and stores the result. This command
     calls them on a few samples, dense and sparse, in double and single precision, so that no later process has to
-    wait. Run it when the image of a container is built. What remains is compiled on first use: the sums of Dask
-    clusters, the trees of stored boosters, and samples of the label sets of a chain.
+    wait. Run it when the image of a container is built. What remains is compiled on first use: histograms of Dask
+    clusters, the trees of stored boosters, samples of the label sets of a chain, and some checks of files and labels.
     """
     tasks = list(_tasks(algorithms))
     with console.progress("compile") as stage, warnings.catch_warnings():
