@@ -10,7 +10,7 @@ more histogram and no product.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -157,6 +157,7 @@ class BinnedProblem:
     design: RemoteDesign
     oracle: BinnedOracle
     measure: Measure
+    bounds_rounding: ClassVar[bool] = False  # edges of bins are farther apart than rounding errors
 
     @property
     def cost(self) -> float:
