@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils.validation import has_fit_parameter
 
 import metricwise as mw
 from metricwise.persistence.allowed import BUNCH, GROUPS
@@ -18,7 +19,7 @@ from metricwise.persistence.schemas import SCHEMAS
 from metricwise.persistence.schemas.own import OWN_SCHEMAS
 from metricwise.persistence.schemas.schema import NO_VALIDATION
 from tests.unit.saved_models import predict_all
-from tests.unit.sklearn_models import MODELS
+from tests.unit.sklearn_models import LABELS_X, LABELS_Y, MODELS, WORDS, y
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -56,3 +57,14 @@ def test_every_class_of_metricwise_is_checked() -> None:
         has_fields = hasattr(cls, "__dataclass_fields__") or issubclass(cls, tuple) or hasattr(cls, "__members__")
         assert has_fields or cls.__name__ in OWN_SCHEMAS or cls.__name__ in _CHECKS, cls
     assert BUNCH not in SCHEMAS
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_models_trained_with_weights_are_saved(name: str, tmp_path: Path) -> None:
+    model, samples = MODELS[name]()
+    if not has_fit_parameter(model, "sample_weight"):
+        return
+    labels = LABELS_Y if samples is LABELS_X else WORDS if "words" in name else y
+    weighted = clone(model).fit(samples, labels, sample_weight=np.linspace(1.0, 2.0, len(labels)))
+    mw.save(weighted, tmp_path / "model.mw")
+    assert type(mw.load(tmp_path / "model.mw")) is type(weighted)

@@ -172,13 +172,13 @@ SCHEMAS: dict[str, Schema] = {
             "_n_samples": whole(1),
             "_max_samples": whole(1),
             "_max_features": whole(1),
-            "_sample_weight": nothing,
             "_seeds": array("int", "*"),
             "oob_decision_function_": array("float", "*", "*"),
             "oob_score_": real(),
         },
         {"estimator_params": tupled(any_text)},
         relate=_check_bagging,
+        derived=("_sample_weight",),
     ),
     "sklearn.ensemble.StackingClassifier": Schema(
         {

@@ -88,13 +88,13 @@ def _describe_forest(tree: str) -> Schema:
         },
         {
             "_n_samples": whole(1),
-            "_sample_weight": nothing,
             "_n_samples_bootstrap": either(nothing, whole(1)),
             "oob_decision_function_": either(array("float", "*", "*"), array("float", "*", "*", "*")),
             "oob_score_": real(),
         },
         {"estimator": of_class(tree), "estimator_params": tupled(any_text)},
         relate=_check_forest,
+        derived=("_sample_weight",),
     )
 
 
@@ -224,6 +224,7 @@ SCHEMAS: dict[str, Schema] = {
         {
             "_random_seed": whole(0, 1 << 64),
             "_feature_subsample_rng": of_class("Generator"),
+            "_fitted_with_sw": flag,
             "do_early_stopping_": flag,
             "_use_validation_data": flag,
             "_scorer": nothing,

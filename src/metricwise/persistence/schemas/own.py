@@ -180,8 +180,11 @@ def _check_chain(values: Values, sizes: Sizes) -> None:
 
 
 def _check_prepared(values: Values, sizes: Sizes) -> None:
-    learner = values["learner_"]
-    require(np.array_equal(get_classes(learner), values["classes_"]), _WRONG)
+    learner, classes = values["learner_"], values["classes_"]
+    found = learner.classes_ if isinstance(classes, list) else [get_classes(learner)]
+    of_labels = classes if isinstance(classes, list) else [classes]
+    require(isinstance(found, list) and len(found) == len(of_labels), _WRONG)
+    require(all(map(np.array_equal, found, of_labels)), _WRONG)
     check_features(learner, count_outputs(values["transformer_"], None), _WRONG)
 
 
@@ -294,7 +297,11 @@ OWN_SCHEMAS: dict[str, Schema] = {
         relate=_check_plug_in,
     ),
     "Prepared": Schema(
-        {"transformer_": transformer, "learner_": predictor, "classes_": labels},
+        {
+            "transformer_": transformer,
+            "learner_": predictor,
+            "classes_": either(labels, listed(lambda value, sizes: is_label_array(value))),  # of several labels
+        },
         parameters={"transformer": transformer, "learner": predictor},
         relate=_check_prepared,
     ),
