@@ -134,7 +134,7 @@ def _make_case(random: Random) -> Case:
     if name == "train":
         arguments += ["--algorithm", random.choice(_ALGORITHMS)]
     options = [parameter for parameter in command.params if isinstance(parameter, click.Option)]
-    for option in random.sample(options, random.choice([0, 1, 1, 2, 3, 5])):
+    for option in random.sample(options, min(random.choice([0, 1, 1, 2, 3, 5]), len(options))):
         arguments += _draw_option(option, random)
     if random.random() < 0.4:
         arguments += ["--target", random.choice(["y", "y", "a", "-1", "nothing"])]

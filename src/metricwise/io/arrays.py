@@ -20,6 +20,7 @@ from metricwise.io.errors import name_damaged_file
 from metricwise.io.files import check_file
 from metricwise.io.spec import suffix_of
 
+_MOST_OF_HEADER = 1 << 16  # bytes that are read at a time
 _LOCAL_HEADER = struct.Struct("<26xHH")  # of a member of a zip file: lengths of its name and of its extra field
 
 
@@ -117,13 +118,13 @@ def read_header(path: str, file: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[A
 
 
 class _Counted:
-    """A file that counts the bytes read from it."""
+    """A file that counts the bytes read from it, a few at a time: a damaged header may claim to have billions."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self.count, self._file = 0, file
 
-    def read(self, size: int = -1, /) -> bytes:
-        found = self._file.read(size)
+    def read(self, size: int = _MOST_OF_HEADER, /) -> bytes:
+        found = self._file.read(min(size, _MOST_OF_HEADER))
         self.count += len(found)
         return found
 

@@ -21,6 +21,7 @@ from metricwise.persistence.names import is_own
 from metricwise.persistence.schemas import SCHEMAS
 from metricwise.persistence.schemas.own import OWN_SCHEMAS
 from metricwise.persistence.schemas.parts import require
+from metricwise.persistence.schemas.schema import Schema
 from metricwise.results import StreamEntry
 
 Values = dict[str, Any]
@@ -31,7 +32,7 @@ ANY_ESTIMATOR = ("_metadata_request", "table_")  # what estimators of any class 
 def check_state(cls: Any, name: str, values: Values) -> None:
     """Raise a ValueError unless values are those of an object of a class, complete and fitting together."""
     last = name.rpartition(".")[2]
-    schema = OWN_SCHEMAS.get(last) if is_own(name) else SCHEMAS.get(name)
+    schema = _find_own_schema(cls) if is_own(name) else SCHEMAS.get(name)
     if schema is not None:
         schema.check(cls, {key: value for key, value in values.items() if key not in ANY_ESTIMATOR})
     elif dataclasses.is_dataclass(cls) or issubclass(cls, tuple):
@@ -40,6 +41,11 @@ def check_state(cls: Any, name: str, values: Values) -> None:
         raise ValueError(f"a {last} has no schema, and model files hold no class without one")
     if last in _CHECKS:
         _CHECKS[last](values)
+
+
+def _find_own_schema(cls: Any) -> Schema | None:
+    """Return the schema of a class of metricwise, or that of the class which it extends."""
+    return next((OWN_SCHEMAS[base.__name__] for base in cls.__mro__ if base.__name__ in OWN_SCHEMAS), None)
 
 
 def _check_bunch(values: Values) -> None:
