@@ -60,6 +60,7 @@ chosen setting alone. A recall at a precision is that of the best threshold of t
 since no threshold reaches the precision out of fold."""
 MORE_CLASSES = f"""\
 Settings of multiclass peers are chosen by a grid search for the measure itself ({SEARCH_FOLDS} folds)."""
+FEWEST_PROBLEMS = 3  # of a comparison: fewer show nothing
 COLUMNS = """\
 *Wins : losses* counts the problems on which the method of the column is better and worse than that of the row, and *p*
 is the p-value of Wilcoxon's signed-rank test over problems. Processor seconds are those of training on all splits, the
@@ -68,8 +69,9 @@ CatBoost, or of the peer that it names."""
 
 
 def load_comparison(results: Path, suite: str, measure: str) -> Comparison | None:
-    """Return the methods of a suite on the splits that all of them have, None if there are no trials."""
-    return gather([one for side in SIDES for one in read(results / suite / measure / f"{side}.jsonl")])
+    """Return the methods of a suite on the splits that all of them have, None if these are of too few problems."""
+    found = gather([one for side in SIDES for one in read(results / suite / measure / f"{side}.jsonl")])
+    return None if found is None or len(found.problems) < FEWEST_PROBLEMS else found
 
 
 def load_suite(results: Path, suite: str) -> dict[str, Comparison]:
