@@ -48,18 +48,18 @@ for seed in range(400):
 """
 
 
-def run_alone(code):
+def assert_runs_alone(code):
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, f"exit {done.returncode}: {done.stderr[-2000:]}"
 
 
 def test_kernels_of_samples_far_from_the_origin_train():
     cases = [("min_rate", "rbf", 1e8), ("f1", "rbf", 1e8), ("roc_auc", "poly", 1e6), ("prbep", "poly", 1e8)]
-    run_alone(f"CASES = {cases!r}\n{FAR_FROM_THE_ORIGIN}")
+    assert_runs_alone(f"CASES = {cases!r}\n{FAR_FROM_THE_ORIGIN}")
 
 
 def test_quadratic_programmes_of_indefinite_matrices_stay_feasible():
-    run_alone(INDEFINITE_MATRICES)
+    assert_runs_alone(INDEFINITE_MATRICES)
 
 
 def test_nan_among_scores_counts_in_the_first_bin():
