@@ -6,18 +6,15 @@ names all of them.
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-_CHECKSUM_BYTES = 64
-_BEGINNING = (1980, 1, 1, 0, 0, 0)
+from fuzzing.archives import read_members, write_array, write_members
 
 Random = np.random.Generator
 Entries = list[dict[str, Any]]
@@ -65,25 +62,17 @@ _HAZARDS: dict[str, Any] = {
 
 def read_archive(path: Path) -> tuple[bytes, Any, Arrays]:
     """Return the header, the model and the arrays of a model file."""
-    with zipfile.ZipFile(path) as archive:
-        numbers = [int(name[6:-4]) for name in archive.namelist() if name.startswith("array_")]
-        arrays = {k: np.load(io.BytesIO(archive.read(f"array_{k}.npy")), allow_pickle=False) for k in numbers}
-        return archive.read("header.json"), json.loads(archive.read("model.json")), arrays
+    members = read_members(path.read_bytes())
+    header, model = members.pop("header.json"), json.loads(members.pop("model.json"))
+    arrays = {int(name[6:-4]): np.load(io.BytesIO(content), allow_pickle=False) for name, content in members.items()}
+    return header, model, arrays
 
 
 def write_archive(header: bytes, model: Any, arrays: Arrays) -> bytes:
     """Return the bytes of a model file with the right checksum."""
-    file = io.BytesIO()
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
-        archive.comment = b"0" * _CHECKSUM_BYTES
-        archive.writestr(zipfile.ZipInfo("header.json", _BEGINNING), header)
-        archive.writestr(zipfile.ZipInfo("model.json", _BEGINNING), json.dumps(model))
-        for number, array in arrays.items():
-            content = io.BytesIO()
-            np.lib.format.write_array(content, array, allow_pickle=False)
-            archive.writestr(zipfile.ZipInfo(f"array_{number}.npy", _BEGINNING), content.getvalue())
-    body = file.getvalue()[:-_CHECKSUM_BYTES]
-    return body + hashlib.sha256(body).hexdigest().encode("ascii")
+    members = {"header.json": header, "model.json": json.dumps(model).encode()}
+    members |= {f"array_{number}.npy": write_array(array) for number, array in arrays.items()}
+    return write_members(members, has_checksum=True)
 
 
 # ---------------------------------------------------------------------------------------------------------- the changes
@@ -263,20 +252,6 @@ KINDS: dict[str, Callable[[Entries, Arrays, Random], None]] = {
 _ODDS = {"value": 6.0, "numbers": 5.0, "shape": 3.0, "hazard": 3.0, "reference": 2.0, "list": 2.0, "copies": 0.3}
 
 
-def mutate_by(kind: str, path: Path, random: Random) -> bytes:
-    """Return the bytes of a mutant of a model file by one kind of change."""
-    header, model, arrays = read_archive(path)
-    needs_arrays = kind in ("numbers", "shape", "copies")
-    KINDS["value" if needs_arrays and not arrays else kind](model["entries"], arrays, random)
-    return write_archive(header, model, arrays)
-
-
-def draw_kind(random: Random) -> str:
-    """Return a kind of change, those of values more often than others."""
-    odds = np.array([_ODDS.get(kind, 1.0) for kind in KINDS])
-    return str(random.choice(list(KINDS), p=odds / odds.sum()))
-
-
 def mutate(path: Path, random: Random) -> bytes:
     """Return the bytes of a mutant of a model file.
 
@@ -285,6 +260,11 @@ def mutate(path: Path, random: Random) -> bytes:
     path : Path
         A file that `metricwise.save` has written.
     random : Generator
-        Draws the change.
+        Draws the change, those of values more often than others.
     """
-    return mutate_by(draw_kind(random), path, random)
+    header, model, arrays = read_archive(path)
+    odds = np.array([_ODDS.get(kind, 1.0) for kind in KINDS])
+    kind = str(random.choice(list(KINDS), p=odds / odds.sum()))
+    needs_arrays = kind in ("numbers", "shape", "copies")
+    KINDS["value" if needs_arrays and not arrays else kind](model["entries"], arrays, random)
+    return write_archive(header, model, arrays)

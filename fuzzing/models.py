@@ -22,6 +22,15 @@ from fuzzing.cases import CORPUS
 from tests.unit import saved_models
 
 MODELS = CORPUS / "seeds" / "models"
+FORMAT_1 = "format-1"  # begins the names of old files, which the tests of old versions keep
+_FIXTURES = Path(saved_models.__file__).parents[1] / "fixtures" / "model_files"
+_OLD_MODELS = (
+    "AUCSVC-kernel",
+    "MetricClassifier-multilabel",
+    "MiniBatchSVC-partial_fit",
+    "PlugInClassifier",
+    "ProbabilisticClassifierChain",
+)
 _N_SAMPLES = 48
 _N_PREDICTED = 12
 _MOST_BYTES = 16_000  # of a file, compressed: the repository keeps it for ever
@@ -47,7 +56,11 @@ def list_samples() -> dict[str, Any]:
 
 def list_predicted() -> dict[str, Any]:
     """Return a few of these samples, to predict."""
-    return {name: samples[:_N_PREDICTED] for name, samples in list_samples().items()}
+    samples = list_samples()
+    for name in _OLD_MODELS:
+        with np.load(_FIXTURES / f"{name}.npz") as stored:
+            samples[name] = stored["X"]
+    return {name: part[:_N_PREDICTED] for name, part in samples.items()}
 
 
 def write_models(folder: Path = MODELS) -> None:
@@ -81,12 +94,11 @@ def _save(model: Any) -> bytes:
 
 def extract_models(folder: Path) -> list[Path]:
     """Write the model files of the corpus to a folder, and return them in a fixed order."""
-    paths = []
-    for packed in sorted(MODELS.glob("*.mw.gz")):
-        path = folder / packed.stem
-        path.write_bytes(gzip.decompress(packed.read_bytes()))
-        paths.append(path)
-    return paths
+    files = {packed.stem: packed for packed in sorted(MODELS.glob("*.mw.gz"))}
+    files |= {f"{FORMAT_1}.{name}.mw": _FIXTURES / f"{name}.mw.gz" for name in _OLD_MODELS}
+    for name, packed in files.items():
+        (folder / name).write_bytes(gzip.decompress(packed.read_bytes()))
+    return [folder / name for name in files]
 
 
 def _list_boosters() -> dict[str, Callable[[], tuple[Any, Any]]]:

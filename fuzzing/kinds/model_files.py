@@ -5,8 +5,6 @@ from __future__ import annotations
 import atexit
 import shutil
 import tempfile
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -17,7 +15,8 @@ import metricwise
 from fuzzing.archives import mutate_archive
 from fuzzing.cases import Case, Kind, make_generator, pack_bytes, unpack_bytes
 from fuzzing.judging import Finding, attempt
-from fuzzing.models import extract_models, list_predicted
+from fuzzing.model_files import mutate
+from fuzzing.models import FORMAT_1, extract_models, list_predicted
 
 _METHODS = ("predict", "decision_function", "predict_proba", "transform")
 _SAMPLES: dict[str, Any] = {}
@@ -45,8 +44,8 @@ def _make_case(random: Random) -> Case:
 
 
 def _mutate(path: Path, random: Random) -> bytes:
-    if find_spec("fuzzing.model_files") is not None and random.random() < 0.5:
-        return bytes(import_module("fuzzing.model_files").mutate(path, make_generator(random)))
+    if not path.name.startswith(FORMAT_1) and random.random() < 0.5:
+        return mutate(path, make_generator(random))
     return mutate_archive(path.read_bytes(), random, has_checksum=True)
 
 

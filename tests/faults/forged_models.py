@@ -7,15 +7,14 @@ import hashlib
 import io
 import struct
 import zipfile
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from scipy import sparse
-from sklearn.datasets import make_classification, make_multilabel_classification
+from sklearn.datasets import make_classification
 from sklearn.ensemble import ExtraTreesClassifier, GradientBoostingClassifier, HistGradientBoostingClassifier
-from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
@@ -24,7 +23,6 @@ import metricwise as mw
 from metricwise.persistence.container import open_container
 
 X, y = make_classification(60, 4, random_state=0)
-LABELS_X, LABELS_Y = make_multilabel_classification(60, 4, n_classes=3, random_state=0)
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "model_files"
 
@@ -37,28 +35,20 @@ def _fit_plug_in(learner: Any) -> Any:
 
 MODELS = {
     "linear": lambda: make_pipeline(StandardScaler(), mw.MultivariateSVC("f1")).fit(X, y),
-    "kernel": lambda: mw.MultivariateSVC("f1", kernel="rbf").fit(sparse.csr_matrix(X), y),
     "stream": lambda: mw.MiniBatchSVC("f1").partial_fit(X, y, classes=[0, 1]),
-    "sparse stream": lambda: mw.STAMPClassifier("f1").partial_fit(sparse.csr_matrix(X), y, classes=[0, 1]),
-    "chain": lambda: mw.ProbabilisticClassifierChain(LogisticRegression()).fit(LABELS_X, LABELS_Y),
     "trees": lambda: _fit_plug_in(ExtraTreesClassifier(3, random_state=0)),
     "boosted trees": lambda: _fit_plug_in(GradientBoostingClassifier(n_estimators=3, random_state=0)),
     "boosted histograms": lambda: _fit_plug_in(HistGradientBoostingClassifier(max_iter=3, min_samples_leaf=5)),
-    "boosted categories": lambda: mw.PlugInClassifier(
-        HistGradientBoostingClassifier(max_iter=3, min_samples_leaf=5, categorical_features=[0]), cv=2
-    ).fit(np.round(np.abs(X)), y),
     "machine": lambda: _fit_plug_in(SVC()),
-    "sparse machine": lambda: mw.PlugInClassifier(SVC(), cv=2).fit(sparse.csr_matrix(X), y),
     "model selection": lambda: mw.MetricClassifier("f1", candidates=["logistic"]).fit(X, y),
 }
 
 
-def save_all(folder: Path) -> dict[str, Path]:
-    """Save all models in a folder; return the path of each."""
-    paths = {}
-    for name, make in MODELS.items():
-        paths[name] = folder / f"{name}.mw"
-        mw.save(make(), paths[name])
+def save_models(folder: Path, names: Iterable[str] = MODELS) -> dict[str, Path]:
+    """Save models in a folder; return the path of each."""
+    paths = {name: folder / f"{name}.mw" for name in names}
+    for name, path in paths.items():
+        mw.save(MODELS[name](), path)
     return paths
 
 

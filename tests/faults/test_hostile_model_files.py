@@ -18,7 +18,7 @@ from tests.faults.forged_models import (
     make_archive,
     read_members,
     read_parts,
-    save_all,
+    save_models,
     unpack_old_file,
     write_sealed,
 )
@@ -26,7 +26,7 @@ from tests.faults.forged_models import (
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    return save_all(tmp_path_factory.mktemp("models"))
+    return save_models(tmp_path_factory.mktemp("models"))
 
 
 def _write_hostile(path: Path, entries: list[Any], original: Path) -> Path:

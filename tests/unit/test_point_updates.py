@@ -67,7 +67,7 @@ class Reference:
         margin = truth * (self.w @ u + self.b)
         side, share = (0, prior) if positive else (1, 1.0 - prior)
         cost = weight * self.slopes[side] / share
-        if self.region != streaming.FIXED_COSTS:
+        if self.region is not streaming.FIXED_COSTS:
             self.descend(side, share, weight, margin, prior, decay)
         self.w *= max(1.0 - eta * settings.alpha, 0.0)
         square = u @ u + settings.intercept

@@ -1,9 +1,8 @@
-"""Mutants of model files are refused, or predict: none crashes, hangs, takes memory or fails in an unclear way."""
+"""Model files whose attributes would make compiled code fail, start processes or exhaust memory are refused."""
 
 from __future__ import annotations
 
-import sys
-from collections import Counter
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -11,46 +10,35 @@ import numpy as np
 import pytest
 
 import metricwise as mw
-from fuzzing.model_files import KINDS, draw_kind, mutate_by, read_archive, write_archive
+from fuzzing.model_files import read_archive, write_archive
 from tests.faults.forged_models import assert_load_raises
 from tests.unit import sklearn_models as stock
-
-if sys.platform == "win32":
-    pytest.skip("processes are not forked there", allow_module_level=True)
-
-from tests.faults.mutants import LOADED, REFUSED, REPORTED, judge_mutant, run_limited
 
 _MODELS = (
     "boosting, classes",
     "columns",
     "count",
-    "forest",
     "hashed records",
     "histograms, categories",
-    "machine, sparse",
     "neighbours",
     "one-hot, infrequent",
     "polynomial",
     "records",
     "TF-IDF",
-    "voting, hard",
 )
-_N_MUTANTS = 300
 
 
 @pytest.fixture(scope="module")
-def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Path, Any]]:
+def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("models")
     found = {}
     for name in _MODELS:
-        model, samples = stock.MODELS[name]()
-        found[name] = folder / f"{name}.mw", samples
-        mw.save(model, found[name][0])
-        mw.load(found[name][0]).predict(samples)  # so that no process has to import or compile
+        model, _ = stock.MODELS[name]()
+        found[name] = folder / f"{name}.mw"
+        mw.save(model, found[name])
     linear = mw.MultivariateSVC("f1").fit(stock.X, stock.y)
-    found["linear"] = folder / "linear.mw", stock.X
-    mw.save(linear, found["linear"][0])
-    mw.load(found["linear"][0]).score(stock.X, stock.y)
+    found["linear"] = folder / "linear.mw"
+    mw.save(linear, found["linear"])
     return found
 
 
@@ -94,19 +82,19 @@ _TERMS = {"is": "dict", "items": [["red", 0], ["bird", 10**8]]}
     ids=str,
 )
 def test_attributes_that_compiled_code_follows_are_refused(
-    files: dict[str, tuple[Path, Any]], tmp_path: Path, model: str, name: str, fields: dict[str, Any]
+    files: dict[str, Path], tmp_path: Path, model: str, name: str, fields: dict[str, Any]
 ) -> None:
-    assert_load_raises(_change(files[model][0], name, tmp_path / "x.mw", **fields), "cannot be loaded")
+    assert_load_raises(_change(files[model], name, tmp_path / "x.mw", **fields), "cannot be loaded")
 
 
-def test_loaded_models_start_no_processes(files: dict[str, tuple[Path, Any]], tmp_path: Path) -> None:
-    path = _change(files["columns"][0], "ColumnTransformer", tmp_path / "x.mw", n_jobs=40)
+def test_loaded_models_start_no_processes(files: dict[str, Path], tmp_path: Path) -> None:
+    path = _change(files["columns"], "ColumnTransformer", tmp_path / "x.mw", n_jobs=40)
     assert mw.load(path)[0].n_jobs == 1
-    assert mw.load(files["columns"][0])[0].n_jobs is None
+    assert mw.load(files["columns"])[0].n_jobs is None
 
 
-def test_references_to_one_array_share_it(files: dict[str, tuple[Path, Any]], tmp_path: Path) -> None:
-    header, model, arrays = read_archive(files["linear"][0])
+def test_references_to_one_array_share_it(files: dict[str, Path], tmp_path: Path) -> None:
+    header, model, arrays = read_archive(files["linear"])
     arrays[1000] = np.zeros(1 << 17)
     last = model["entries"].pop()
     start = len(model["entries"])
@@ -115,38 +103,17 @@ def test_references_to_one_array_share_it(files: dict[str, tuple[Path, Any]], tm
     path = tmp_path / "x.mw"
     path.write_bytes(write_archive(header, {"entries": [*model["entries"], last]}, arrays))
     assert path.stat().st_size < 2e6
-    assert run_limited(lambda: _load(path)) == REFUSED
+    tracemalloc.start()
+    assert_load_raises(path, "cannot be loaded")
+    assert tracemalloc.get_traced_memory()[1] < 50e6
+    tracemalloc.stop()
 
 
-def _load(path: Path) -> str:
-    try:
-        mw.load(path)
-    except mw.ModelFileError:
-        return REFUSED
-    return LOADED
-
-
-def test_nested_sets_are_refused(files: dict[str, tuple[Path, Any]], tmp_path: Path) -> None:
+def test_nested_sets_are_refused(files: dict[str, Path], tmp_path: Path) -> None:
     nested: Any = {"is": "frozenset", "items": []}
     for _ in range(30):
         nested = {"is": "frozenset", "items": [nested, {"is": "tuple", "items": [nested]}]}
         if len(str(nested)) > 1e5:
             break
-    path = _change(files["linear"][0], "MultivariateSVC", tmp_path / "x.mw", random_state=nested)
+    path = _change(files["linear"], "MultivariateSVC", tmp_path / "x.mw", random_state=nested)
     assert_load_raises(path, "where a number or text belongs")
-
-
-def test_mutants_are_refused_or_predict(files: dict[str, tuple[Path, Any]], tmp_path: Path) -> None:
-    random = np.random.default_rng(0)
-    found: Counter[str] = Counter()
-    kinds = set()
-    for _ in range(_N_MUTANTS):
-        path, samples = files[str(random.choice(list(files)))]
-        kind = draw_kind(random)
-        labels = stock.THREE_Y if path.stem in ("boosting, classes", "voting, hard") else stock.y
-        labels = stock.WORDS if path.stem == "forest" else labels
-        outcome = judge_mutant(mutate_by(kind, path, random), tmp_path / "x.mw", samples, labels)
-        found[outcome] += 1
-        kinds.add(kind)
-    assert set(found) <= {REFUSED, LOADED, REPORTED}, found
-    assert kinds == set(KINDS) and found[REFUSED] > _N_MUTANTS / 3 and found[LOADED] > 10
