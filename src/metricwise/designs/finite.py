@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 # Products of such features, weights and costs, and their squares, stay within double precision.
@@ -26,6 +28,24 @@ class UnusableEntry(NamedTuple):
         return "where a finite number belongs: fill it in or drop the sample"
 
 
+def are_surely_within(values: NDArray[Any], largest: float) -> bool:
+    """Return whether one fast pass shows that no value is NaN, infinite or beyond a limit; False if it does not.
+
+    Examples
+    --------
+    >>> are_surely_within(np.array([1.0, -2.0]), 1e3), are_surely_within(np.array([1.0, np.nan]), 1e3)
+    (True, False)
+    """
+    values = values.ravel(order="K")
+    with np.errstate(over="ignore", invalid="ignore"):
+        if values.dtype == np.float64:
+            squares = np.dot(values, values)
+            return bool(np.isfinite(squares) and math.sqrt(squares) <= largest)
+        # Single precision has no finite number beyond `LARGEST`.
+        is_single = values.dtype == np.float32 and largest >= LARGEST
+        return is_single and bool(np.isfinite(values.sum(dtype=np.float64)))
+
+
 def find_unusable(block: Any) -> UnusableEntry | None:
     """Return the first entry of an array or a CSR matrix that cannot be computed with; None if there is none.
 
@@ -36,14 +56,7 @@ def find_unusable(block: Any) -> UnusableEntry | None:
     >>> find_unusable(np.array([[1.0, 1e200]])).remedy
     'where a number up to 3.4e+38 belongs: scale the column down, or use its logarithm'
     """
-    values = (block.data if sparse.issparse(block) else block).ravel(order="K")
-    with np.errstate(over="ignore", invalid="ignore"):
-        # One pass: single precision has no larger finite number, and squares of double precision show it.
-        if values.dtype == np.float64:
-            is_usable = np.dot(values, values) <= LARGEST**2
-        else:
-            is_usable = np.isfinite(values.sum(dtype=np.float64))
-    if is_usable:
+    if are_surely_within(block.data if sparse.issparse(block) else block, LARGEST):
         return None
     values = (block.data if sparse.issparse(block) else block).ravel()
     wrong = np.flatnonzero(~(np.abs(values) <= LARGEST))

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from metricwise.designs.finite import LARGEST
+from metricwise.designs.finite import LARGEST, are_surely_within
 
 
 def refuse_huge_numbers(X: Any, names: Any = None, largest: float = LARGEST) -> None:
@@ -53,7 +53,7 @@ def _name_column(names: Any, column: int) -> str:
 
 
 def _has_huge(values: NDArray[Any], largest: float) -> bool:
-    if values.size == 0:
+    if values.size == 0 or (values.dtype.kind == "f" and are_surely_within(values, largest)):
         return False
     # Unlike max and min these skip NaN, without a copy.
     high, low = float(np.fmax.reduce(values, axis=None)), float(np.fmin.reduce(values, axis=None))

@@ -49,7 +49,7 @@ class Candidates:
         array([2., 0.])
         """
         weight = np.ones(scores.size) if weights is None else weights
-        order = np.argsort(-scores, kind="stable")
+        order = np.argsort(-scores)  # samples of equal scores are added up: their order does not matter
         ordered, weight, truth = scores[order], weight[order], positive[order]
         del order  # many samples need many bytes each here
         first = np.flatnonzero(np.concatenate([[True], are_distinct(ordered)]))

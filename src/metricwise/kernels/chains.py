@@ -1,9 +1,9 @@
 """Label vectors drawn from a chain of logistic regressions."""
 
-import numba as nb
 import numpy as np
 from scipy.special import logit
 
+from metricwise.kernels.compiling import kernel
 from metricwise.kernels.pure_python import allow_overflow
 from metricwise.kernels.random_numbers import STEP, mix
 
@@ -17,7 +17,7 @@ _LIMITS = logit(np.arange(2**_BITS + 1) / 2**_BITS)
 _AFTER_BITS = np.uint64(64 - _BITS)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _is_on(number, score):
     """Return whether a random number is below the probability of a score that exceeds the lower of its limits."""
     if score > _LIMITS[(number >> _AFTER_BITS) + _ONE]:
@@ -27,7 +27,7 @@ def _is_on(number, score):
 
 
 @allow_overflow
-@nb.njit(cache=True, nogil=True)
+@kernel
 def sample_chain(logits, weights, order, seed, first_sample, samples, start, stop):
     """Draw label vectors for the samples ``start`` to ``stop``.
 

@@ -7,9 +7,9 @@ Gigabyte per Second*, 2021). The rest are reported as slow, for the caller to co
 
 import math
 
-import numba as nb
 import numpy as np
 
+from metricwise.kernels.compiling import kernel
 from metricwise.kernels.pure_python import allow_overflow
 
 NOT_A_NUMBER, EXACT, SLOW = range(3)
@@ -36,7 +36,7 @@ def _powers_of_five():
 _POWERS_OF_FIVE = _powers_of_five()
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _product(a, b):
     """Return the high and the low 64 bits of a times b."""
     half, low_half = np.uint64(32), np.uint64(0xFFFFFFFF)
@@ -47,7 +47,7 @@ def _product(a, b):
     return a_high * b_high + (middle >> half) + (other >> half), a * b
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _normalise(mantissa):
     """Shift until the highest bit is set; return the number and the shift in bits."""
     shift = 0
@@ -59,7 +59,7 @@ def _normalise(mantissa):
 
 
 @allow_overflow
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _scale(mantissa, exponent):
     """Return mantissa times ten to the exponent, correctly rounded, or slow if 128 bits do not decide."""
     if exponent < -_LARGEST_EXPONENT or exponent > _LARGEST_EXPONENT - _DIGITS_OF_64_BITS:
@@ -85,7 +85,7 @@ def _scale(mantissa, exponent):
     return EXACT, math.ldexp(np.float64(result), int(((217706 * exponent) >> 16) + np.int64(upper) - shift + 11))
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def read_number(block, at, point):
     """Read a number with this decimal point; return whether it is one, its value if that is exact, and its end."""
     negative = block[at] == _MINUS
@@ -119,7 +119,7 @@ def read_number(block, at, point):
     return kind, -value if negative else value, at
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _read_exponent(block, at):
     """Read the exponent of a number; return its value and its end, negated if there are no digits."""
     negative = block[at] == _MINUS
@@ -132,7 +132,7 @@ def _read_exponent(block, at):
     return -power if negative else power, -at if at == start else at
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _round(mantissa, exponent):
     """Return mantissa times ten to the exponent, in double arithmetic where both factors are exact."""
     if mantissa == 0:

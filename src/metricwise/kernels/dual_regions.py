@@ -6,9 +6,7 @@ alpha P + beta N - Psi*(alpha, beta) over it.
 
 import math
 
-import numba as nb
-
-from metricwise.kernels.compiling import helper
+from metricwise.kernels.compiling import helper, kernel
 
 POINT = 0  # arithmetic mean: alpha = beta = 1/2
 SIMPLEX = 1  # min: alpha + beta = 1
@@ -69,7 +67,7 @@ def _on_hyperbola(a, b, near):
     return alpha, 0.25 / alpha
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def project(region, a, b, near=0.5):
     """Return the point of a region nearest to (a, b); the search for its alpha starts at ``near``, above zero."""
     if region == POINT:

@@ -8,9 +8,9 @@ enough are read, the text or the room for slow numbers ends, or a line is malfor
 where ``position`` is the start of the first line not read and ``place`` is where the problem ``code`` was found.
 """
 
-import numba as nb
 import numpy as np
 
+from metricwise.kernels.compiling import kernel
 from metricwise.kernels.decimals import DOT, EXACT, NOT_A_NUMBER, SLOW, read_number
 from metricwise.kernels.parsing import _find_next_line, _skip_blanks, _trim_blanks
 from metricwise.kernels.pure_python import allow_overflow
@@ -23,7 +23,7 @@ MISSING = -1  # start of a text that is missing
 _LINE_FEED, _BLANK, _BACKSLASH = 10, 32, 92
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _is_missing(block, start, stop):
     """Return whether a text stands for a missing value: nothing, ?, NA, N/A, nan or null, in any case."""
     length = stop - start
@@ -40,7 +40,7 @@ def _is_missing(block, start, stop):
     return first == 110 and second == 117 and block[start + 2] | 32 == 108 and last == 108
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _find_quote_end(block, at, mark, escapes, on_one_line):
     """Return the end of a quoted text, -1 if there is none, and whether it has escaped characters."""
     special = False
@@ -58,7 +58,7 @@ def _find_quote_end(block, at, mark, escapes, on_one_line):
     return -1, special
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def field_bounds(block, at, delimiter, quote, other_quote, on_one_line):
     """Find one field; return the problem, start and stop, whether it is quoted or has escapes, and its end.
 
@@ -79,7 +79,7 @@ def field_bounds(block, at, delimiter, quote, other_quote, on_one_line):
     return FINE, start, _trim_blanks(block, start, at), False, False, at
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def locate_field(block, line, column, delimiter, quote, other_quote):
     """Return the start of the content of a field, in a row whose fields before it are well-formed."""
     at = line
@@ -88,7 +88,7 @@ def locate_field(block, line, column, delimiter, quote, other_quote):
     return field_bounds(block, at, delimiter, quote, other_quote, False)[1]
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def count_fields(block, line, delimiter, quote, other_quote):
     """Return the number of fields of a line, as far as its quotes are closed."""
     count, at = 0, line
@@ -102,7 +102,7 @@ def count_fields(block, line, delimiter, quote, other_quote):
         at += delimiter != _BLANK
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def parse_fields(
     block,
     at,
@@ -185,7 +185,7 @@ def parse_fields(
     return FINE, row - first, at, at, n_slow
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _is_grouped(block, start, stop, point):
     """Return whether a number has dots between thousands, and another decimal point or none: 1.234.567,8."""
     at = start + (block[start] == 45 or block[start] == 43)
@@ -206,7 +206,7 @@ def _is_grouped(block, start, stop, point):
     return at == stop
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _read_number(block, start, stop, limit, point):
     """Read a number with blanks around it; return the problem, the kind of number, and its value, nan if none."""
     start, stop = _skip_blanks(block, start, 0), _trim_blanks(block, start, stop)
@@ -223,7 +223,7 @@ def _read_number(block, start, stop, limit, point):
 _OFFSET, _PRIME = np.uint64(14695981039346656037), np.uint64(1099511628211)  # of the hash of Fowler, Noll and Vo
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _same_text(block, start, stop, other, end):
     """Return whether two texts are written alike, escaped characters (a negative stop) included."""
     if (stop < 0) != (end < 0) or abs(stop) - start != abs(end) - other:
@@ -235,7 +235,7 @@ def _same_text(block, start, stop, other, end):
 
 
 @allow_overflow
-@nb.njit(cache=True, nogil=True)
+@kernel
 def number_texts(block, starts, stops, codes, firsts, slots):
     """Write a code per distinct text of a column, and its first row to ``firsts``; return the number of codes.
 

@@ -4,8 +4,9 @@ F-beta of a truth with s labels and a prediction with k labels, t of them right,
 where size_share = beta^2 / (1 + beta^2) and count_share = 1 / (1 + beta^2).
 """
 
-import numba as nb
 import numpy as np
+
+from metricwise.kernels.compiling import kernel
 
 # Of sets whose values differ by rounding errors only, the one with fewest labels is taken.
 _TIE = 1e-12
@@ -15,7 +16,7 @@ _HOPELESS = 1e-11
 _VANISHED = 1e-280
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def smallest_best(values):
     """Return the index of the first value that reaches the largest one, up to rounding."""
     enough = values.max() * (1.0 - _TIE)
@@ -28,7 +29,7 @@ def smallest_best(values):
 # ------------------------------------------------------------------------------------------------ joint probabilities
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _select(values, k):
     """Rearrange ``values`` so that the k largest come first (Hoare's selection).
 
@@ -58,7 +59,7 @@ def _select(values, k):
             return
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _gains(mass, sizes, k, size_share, count_share, out):
     """Write to ``out`` what each label adds to the expected measure of a set with k labels."""
     out[:] = 0.0
@@ -68,7 +69,7 @@ def _gains(mass, sizes, k, size_share, count_share, out):
             out[i] += weight * mass[row, i]
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _free_set(mass, sizes, p_zero, size_share, count_share, values, gains, labels):
     """Mark the best set among all; mass[row, i] is the probability of label i with sizes[row] labels in all.
 
@@ -115,7 +116,7 @@ def _free_set(mass, sizes, p_zero, size_share, count_share, values, gains, label
     return values[k]
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _ordered_set(mass, sizes, p_zero, size_share, count_share, values, gains, labels):
     """Mark the best set among those that keep to the order of the marginal probabilities."""
     m = gains.size
@@ -137,14 +138,14 @@ def _ordered_set(mass, sizes, p_zero, size_share, count_share, values, gains, la
     return values[k]
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _best_set(ordered, mass, sizes, p_zero, size_share, count_share, values, gains, labels):
     if ordered:
         return _ordered_set(mass, sizes, p_zero, size_share, count_share, values, gains, labels)
     return _free_set(mass, sizes, p_zero, size_share, count_share, values, gains, labels)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def joint_sets(joint, p_zero, ordered, size_share, count_share, labels, expected):
     """For each instance, mark the best set given joint[i, s - 1] = p(y_i = 1, s labels); labels start at zero."""
     n, m = labels.shape
@@ -168,7 +169,7 @@ def joint_sets(joint, p_zero, ordered, size_share, count_share, labels, expected
 # ------------------------------------------------------------------------------------------------------------- samples
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def first_not_binary(values):
     """Return the position of the first value that is neither 0 nor 1, or -1."""
     for i in range(values.size):
@@ -177,7 +178,7 @@ def first_not_binary(values):
     return -1
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _sampled_set(counts, sizes, found, n_drawn, empty, ordered, size_share, count_share, labels):
     """Mark the best set given counts[row, i], how often label i came with sizes[row] labels in all."""
     m = labels.size
@@ -202,7 +203,7 @@ def _sampled_set(counts, sizes, found, n_drawn, empty, ordered, size_share, coun
     return value
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def dense_sample_sets(samples, ordered, size_share, count_share, labels, expected):
     """For each instance, mark the best set given samples of its labels (instances x samples x labels, int8).
 
@@ -234,7 +235,7 @@ def dense_sample_sets(samples, ordered, size_share, count_share, labels, expecte
         )
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def sparse_sample_sets(indptr, indices, starts, first, ordered, size_share, count_share, labels, expected):
     """For each instance, mark the best set given its samples, rows starts[first + j] to starts[first + j + 1].
 
@@ -268,7 +269,7 @@ def sparse_sample_sets(indptr, indices, starts, first, ordered, size_share, coun
 # --------------------------------------------------------------------------------------------------- independent labels
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def start_nodes(p, size_factors, weights, powers):
     """Set powers to weights times the expectation of size_factor^S, S the number of labels; factors ascend."""
     powers[:] = weights
@@ -282,7 +283,7 @@ def start_nodes(p, size_factors, weights, powers):
             powers[node] *= other + here * size_factors[node]
 
 
-@nb.njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@kernel(fastmath={"reassoc", "contract"})
 def advance_nodes(p, size_factors, count_factors, powers, shares, out):
     """Add one label after the other to the set: out[i] += the nodes' part of the expected measure after label i.
 
@@ -304,7 +305,7 @@ def advance_nodes(p, size_factors, count_factors, powers, shares, out):
         out[i] += total
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def independent_counts(p, size_factors, count_factors, weights, search, counts, expected):
     """For each instance, with descending probabilities, evaluate the expected measure of its first ``counts`` labels.
 

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-import numba as nb
 import numpy as np
 
+from metricwise.kernels.compiling import kernel
 from metricwise.kernels.pure_python import allow_overflow
 from metricwise.kernels.random_numbers import STEP, mix
 
@@ -21,7 +21,7 @@ def hash_dense(X: Any, samples: Any, seed: np.uint64, out: Any) -> None:
 
 
 @allow_overflow
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _hash_dense(X, samples, seed, out, value, bits):
     for k in range(samples.size):
         total = mix(seed + STEP)
@@ -38,7 +38,7 @@ def hash_sparse(data: Any, indices: Any, indptr: Any, samples: Any, seed: np.uin
 
 
 @allow_overflow
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _hash_sparse(data, indices, indptr, samples, seed, out, value, bits):
     for k in range(samples.size):
         total = mix(seed + STEP)

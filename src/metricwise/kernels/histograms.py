@@ -5,11 +5,12 @@ them; a bin includes its lower edge. Sums are kept in whole units, so that they 
 samples, or parts of them, are added up.
 """
 
-import numba as nb
 import numpy as np
 
+from metricwise.kernels.compiling import kernel
 
-@nb.njit(cache=True, nogil=True)
+
+@kernel
 def _first_edges(edges, cells):
     """Return, for every cell of an even grid over the edges, how many edges are at or below its lower end."""
     first = np.empty(cells + 1, np.int64)
@@ -26,7 +27,7 @@ def _first_edges(edges, cells):
     return first
 
 
-@nb.njit(cache=True, nogil=True, inline="always")
+@kernel(inline="always")
 def _bin_of(score, edges, first, cells, per_score):
     """Return the number of edges at or below a score, by bisection between the edges of its cell and neighbours."""
     if edges.size == 0 or not score >= edges[0]:  # NaN as well, which has no cell
@@ -46,14 +47,14 @@ def _bin_of(score, edges, first, cells, per_score):
     return low
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _cells_per_score(edges, cells):
     """Return the number of cells per unit of score; 0 where the edges are too close together for a grid."""
     width = edges[-1] - edges[0] if edges.size else 0.0
     return cells / width if cells * 1e-290 < width < 1e290 else 0.0
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def count_scores(a, b, p, q, of_class, edges, class_number, a_units, b_units, counts, low, high, a_sums, b_sums):
     """Add the samples of a class to its bins: how many, least and greatest score, and the sums of a and b.
 
@@ -73,7 +74,7 @@ def count_scores(a, b, p, q, of_class, edges, class_number, a_units, b_units, co
         b_sums[k] += np.int64(np.rint(b[i] * b_units))
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def spread_over_samples(a, b, p, q, of_class, edges, class_number, by_bin, out):
     """Write to ``out`` the value of its bin for every sample of a class."""
     cells = 2 * (edges.size + 1)

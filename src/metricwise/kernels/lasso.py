@@ -6,10 +6,9 @@ Coordinates are minimised in turn; where that takes long, the codes that are not
 import math
 from typing import Any
 
-import numba as nb
 import numpy as np
 
-from metricwise.kernels.compiling import helper
+from metricwise.kernels.compiling import helper, kernel
 
 LEAST_SWEEPS = 10  # before a jump
 RIDGE = 1e-8
@@ -146,7 +145,7 @@ def encode_samples(
     return _encode_samples(gram, targets, penalty, codes, tol, most_rounds, start, stop, active, part, *vectors)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _encode_samples(
     gram, targets, penalty, codes, tol, most_rounds, start, stop, active, part, slope, here, slopes, changes
 ):

@@ -4,12 +4,15 @@ numpy sorts values as fast as this, but the walk needs the permutation, and a ra
 the indices along is three times faster than numpy's argsort (measured on 30 thousand to 500 thousand scores).
 """
 
+from typing import Any
+
 import numba as nb
 import numpy as np
 
-from metricwise.kernels.compiling import helper
+from metricwise.kernels.compiling import helper, kernel
 
 _DIGIT = 11
+_LEVELS = 3
 _LOWEST = 31  # the radix passes order the upper 33 bits of a key; an insertion pass settles the rest
 
 
@@ -29,40 +32,44 @@ def _bits_of_key(key):
     return ~key
 
 
-@nb.njit(cache=True, nogil=True)
-def argsort_scores(scores):
+def argsort_scores(scores: Any) -> tuple[Any, Any]:
     """Return the permutation that sorts ``scores`` ascending, and the sorted scores."""
+    # Allocated here, as numba compiles a function of its own for every kind of array that a kernel creates.
     n = scores.size
-    bits = scores.view(np.uint64)
-    keys, other_keys = np.empty(n, np.uint64), np.empty(n, np.uint64)
-    indices, other_indices = np.empty(n, np.int32), np.empty(n, np.int32)
-    counts = np.zeros((3, 1 << _DIGIT), np.int64)
+    keys, indices = np.empty((2, n), np.uint64), np.empty((2, n), np.int32)
+    counts = np.zeros((_LEVELS, 1 << _DIGIT), np.int64)
+    _sort_by_digits(np.ascontiguousarray(scores).view(np.uint64), keys, indices, counts)
+    return indices[_LEVELS % 2], keys[_LEVELS % 2].view(np.float64)
+
+
+@kernel
+def _sort_by_digits(bits, keys, indices, counts):
+    """Sort by a digit of the keys after the other, from one row of keys and indices to the other and back."""
+    n = bits.size
     mask = np.uint64((1 << _DIGIT) - 1)
     for i in range(n):
         key = _ordered_key(bits[i])
-        keys[i] = key
-        indices[i] = i
-        for level in range(3):
+        keys[0, i] = key
+        indices[0, i] = i
+        for level in range(_LEVELS):
             counts[level, (key >> np.uint64(_LOWEST + _DIGIT * level)) & mask] += 1
-    for level in range(3):
+    for level in range(_LEVELS):
         total = 0
         for digit in range(1 << _DIGIT):
             here = counts[level, digit]
             counts[level, digit] = total
             total += here
-        shift = np.uint64(_LOWEST + _DIGIT * level)
+        shift, old, new = np.uint64(_LOWEST + _DIGIT * level), level % 2, (level + 1) % 2
         for i in range(n):
-            digit = (keys[i] >> shift) & mask
+            digit = (keys[old, i] >> shift) & mask
             at = counts[level, digit]
             counts[level, digit] = at + 1
-            other_keys[at] = keys[i]
-            other_indices[at] = indices[i]
-        keys, other_keys = other_keys, keys
-        indices, other_indices = other_indices, indices
-    _settle(keys, indices)
+            keys[new, at] = keys[old, i]
+            indices[new, at] = indices[old, i]
+    last = _LEVELS % 2
+    _settle(keys[last], indices[last])
     for i in range(n):
-        keys[i] = _bits_of_key(keys[i])
-    return indices, keys.view(np.float64)
+        keys[last, i] = _bits_of_key(keys[last, i])
 
 
 @helper
@@ -98,20 +105,15 @@ def _shell_sort(keys, indices, first, last):
         gap //= 3
 
 
-@nb.njit(cache=True, nogil=True)
-def sort_near_margin(scores, start, stop, sign, limit):
+def sort_near_margin(scores: Any, start: int, stop: int, sign: float, limit: float) -> tuple[Any, Any]:
     """Return the samples that may be in a violated pair (sign * score above ``limit``), sorted by score."""
-    indices = np.empty(stop - start, np.int32)
-    count = 0
-    for i in range(start, stop):
-        indices[count] = i
-        count += sign * scores[i] > limit
-    indices = indices[:count]
-    order, values = argsort_scores(scores[indices])
-    return indices[order], values
+    own = scores[start:stop]
+    near = np.flatnonzero(own > limit if sign > 0.0 else own < -limit)
+    order, values = argsort_scores(own[near])
+    return near.astype(np.int32)[order] + np.int32(start), values
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def violated_by_negatives(pos_indices, pos, neg_indices, neg, weights, weighted, scale, margin, out):
     """Sum the hinge losses and the weight of the violated pairs; write each negative's part of them to ``out``.
 
@@ -135,7 +137,7 @@ def violated_by_negatives(pos_indices, pos, neg_indices, neg, weights, weighted,
     return scale * hinge, scale * violated
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def violated_by_positives(pos_indices, pos, neg_indices, neg, weights, weighted, scale, margin, out):
     """Write each positive's part of the pairs of `violated_by_negatives` to ``out``, with a minus."""
     # Downwards: each positive's violated partners are the negatives above s_i - margin.

@@ -11,9 +11,9 @@ Numbers that compiled arithmetic cannot convert exactly are listed as slow token
 row) for the caller to convert.
 """
 
-import numba as nb
 import numpy as np
 
+from metricwise.kernels.compiling import kernel
 from metricwise.kernels.decimals import DOT, NOT_A_NUMBER, SLOW, read_number
 
 # What is wrong with a line. The caller finds texts that are not UTF-8.
@@ -26,7 +26,7 @@ _TAB, _LINE_FEED, _RETURN, _BLANK, _HASH, _COMMA, _COLON = 9, 10, 13, 32, 35, 44
 _PLUS, _MINUS, _ZERO, _NINE = 43, 45, 48, 57
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _skip_blanks(block, at, delimiter):
     """Return the next position that is neither blank, tab nor carriage return, unless that is the delimiter."""
     while (block[at] == _BLANK or block[at] == _TAB or block[at] == _RETURN) and block[at] != delimiter:
@@ -34,7 +34,7 @@ def _skip_blanks(block, at, delimiter):
     return at
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _trim_blanks(block, start, stop):
     """Return the end of a text without trailing blanks."""
     while stop > start and (block[stop - 1] == _BLANK or block[stop - 1] == _TAB or block[stop - 1] == _RETURN):
@@ -42,7 +42,7 @@ def _trim_blanks(block, start, stop):
     return stop
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _find_next_line(block, at):
     """Return the start of the next line."""
     while block[at] != _LINE_FEED:
@@ -50,7 +50,7 @@ def _find_next_line(block, at):
     return at + 1
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def skip_rows(block, at, count, comment):
     """Skip ``count`` rows without parsing them; return the start of the next line and the number of skipped rows.
 
@@ -64,7 +64,7 @@ def skip_rows(block, at, count, comment):
     return at, passed
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _is_missing(block, start, stop):
     """Return whether a text spells nan, inf or infinity: a missing value, not a class."""
     if block[start] == _PLUS or block[start] == _MINUS:
@@ -80,12 +80,12 @@ def _is_missing(block, start, stop):
 # ------------------------------------------------------------------------------------------------------------ svmlight
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _ends_token(byte):
     return byte <= _BLANK or byte == _HASH  # other control characters are refused as the start of the next token
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _read_svmlight_label(block, at, mode):
     """Read the first token; return whether it is a label, the kind of number, its value, and its end."""
     start, kind, value = at, NOT_A_NUMBER, np.nan
@@ -103,7 +103,7 @@ def _read_svmlight_label(block, at, mode):
     return not _is_missing(block, start, at), NOT_A_NUMBER, np.nan, at
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _read_svmlight_entries(block, at, base, n_features, limit, row, entry, indices, values, slow, n_slow):
     """Read ``index:value`` to the end of the line; return the problem, the end, and entries and slow tokens so far."""
     first, previous = entry, -1
@@ -140,13 +140,13 @@ def _read_svmlight_entries(block, at, base, n_features, limit, row, entry, indic
         entry += 1
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _is_query(block, at):
     """Return whether the token is the query of a ranking problem, ``qid:`` and a number, which is ignored."""
     return block[at] == 113 and block[at + 1] == 105 and block[at + 2] == 100 and block[at + 3] == _COLON
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def parse_svmlight(block, at, max_rows, base, n_features, mode, limit, labels, spans, indptr, indices, values, slow):
     """Read rows of ``label index:value ...``; ``spans`` are the labels' first byte and the one behind the last."""
     rows, n_slow = 0, 0

@@ -1,10 +1,11 @@
 """Positives among the top negatives: how many of these each is placed below, in one walk along both classes."""
 
-import numba as nb
 import numpy as np
 
+from metricwise.kernels.compiling import kernel
 
-@nb.njit(cache=True, nogil=True)
+
+@kernel
 def violated_at_top(
     pos_indices, pos, neg_indices, neg, taken, weights, weighted, start, scale, margin, reach, tie, out
 ):

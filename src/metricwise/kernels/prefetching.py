@@ -7,6 +7,8 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
+from metricwise.kernels.compiling import kernel
+
 _LINE = 64  # bytes that are fetched at once
 _MOST_LINES = 8  # after that, the processor prefetches by itself
 _FOR_READING, _TO_ALL_CACHES, _DATA = 0, 3, 1  # the arguments of the instruction
@@ -29,7 +31,7 @@ def _fetch_line(typing_context: Any, address: Any) -> Any:
 _fetch = (lambda address: None) if nb.config.DISABLE_JIT else _fetch_line
 
 
-@nb.njit(cache=True, nogil=True, inline="always")
+@kernel(inline="always")
 def prefetch(array, start, stop):
     """Start to load the contiguous entries ``array[start:stop]`` into the cache; nothing else changes."""
     begin, size = array.ctypes.data, array.itemsize

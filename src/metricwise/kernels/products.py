@@ -11,14 +11,15 @@ Positions are unsigned in the sparse kernels: for signed ones every access would
 from the end, which costs more than half of the time. `metricwise.designs.make_design` has checked those of the matrix.
 """
 
-import numba as nb
 import numpy as np
+
+from metricwise.kernels.compiling import kernel
 
 # No "nnan" or "ninf": inputs are checked once, but intermediate values must keep their meaning.
 _REASSOCIATE = {"reassoc", "contract", "nsz"}
 
 
-@nb.njit(cache=True, nogil=True, fastmath=_REASSOCIATE)
+@kernel(fastmath=_REASSOCIATE)
 def dense_scores(X, samples, order, w, offset, out, start, stop):
     """out[k] = X[samples[k]] . w + offset, rows contiguous in memory."""
     for i in range(start, stop):
@@ -30,7 +31,7 @@ def dense_scores(X, samples, order, w, offset, out, start, stop):
         out[k] = total + offset
 
 
-@nb.njit(cache=True, nogil=True, fastmath=_REASSOCIATE)
+@kernel(fastmath=_REASSOCIATE)
 def dense_combine(X, samples, order, c, out, start, stop):
     """out += sum over k of c[k] X[samples[k]], rows contiguous in memory; samples with c = 0 are not read."""
     for i in range(start, stop):
@@ -42,7 +43,7 @@ def dense_combine(X, samples, order, c, out, start, stop):
                 out[j] += factor * row[j]
 
 
-@nb.njit(cache=True, nogil=True, fastmath=_REASSOCIATE)
+@kernel(fastmath=_REASSOCIATE)
 def columns_scores(X, w, out, start, stop):
     """out[i] = X[i] . w for the samples start..stop of a matrix whose columns are contiguous."""
     block = 2048  # the slice of out stays in the first-level cache while the columns stream by
@@ -63,7 +64,7 @@ def columns_scores(X, w, out, start, stop):
                 part[i] += w0 * x0[i]
 
 
-@nb.njit(cache=True, nogil=True, fastmath=_REASSOCIATE)
+@kernel(fastmath=_REASSOCIATE)
 def columns_combine(X, c, out, start, stop):
     """out[j] = X[:, j] . c for the columns start..stop of a matrix whose columns are contiguous."""
     for j in range(start, stop):
@@ -74,7 +75,7 @@ def columns_combine(X, c, out, start, stop):
         out[j] = total
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def columns_scores_of_subset(X, samples, w, out, start, stop):
     """out[k] = X[samples[k]] . w for a subset much smaller than the matrix, whose columns are contiguous."""
     block = 2048
@@ -88,7 +89,7 @@ def columns_scores_of_subset(X, samples, w, out, start, stop):
                     out[k] += factor * X[samples[k], j]
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def columns_combine_of_subset(X, samples, c, out, start, stop):
     """out[j] = sum over k of c[k] X[samples[k], j] for a subset, columns contiguous."""
     for j in range(start, stop):
@@ -98,7 +99,7 @@ def columns_combine_of_subset(X, samples, c, out, start, stop):
         out[j] = total
 
 
-@nb.njit(cache=True, nogil=True, fastmath=_REASSOCIATE)
+@kernel(fastmath=_REASSOCIATE)
 def sparse_scores(data, indices, indptr, samples, order, w, offset, out, start, stop):
     """out[k] = X[samples[k]] . w + offset for a matrix in compressed rows (CSR)."""
     for i in range(start, stop):
@@ -109,7 +110,7 @@ def sparse_scores(data, indices, indptr, samples, order, w, offset, out, start, 
         out[k] = total + offset
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def sparse_combine(data, indices, indptr, samples, order, c, out, start, stop):
     """out += sum over k of c[k] X[samples[k]] for a matrix in compressed rows (CSR)."""
     for i in range(start, stop):

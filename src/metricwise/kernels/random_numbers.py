@@ -1,9 +1,8 @@
 """Random numbers that depend on a seed and a count alone (splitmix64), so that a generator has no state to store."""
 
-import numba as nb
 import numpy as np
 
-from metricwise.kernels.compiling import helper
+from metricwise.kernels.compiling import helper, kernel
 from metricwise.kernels.pure_python import allow_overflow
 
 STEP = np.uint64(0x9E3779B97F4A7C15)
@@ -11,7 +10,7 @@ _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 
 @allow_overflow
-@nb.njit(cache=True, nogil=True)
+@kernel
 def mix(state):
     """Return a number every bit of which depends on every bit of ``state``."""
     state = (state ^ (state >> np.uint64(30))) * _FIRST
@@ -26,7 +25,7 @@ def uniform(state):
 
 
 @allow_overflow
-@nb.njit(cache=True, nogil=True)
+@kernel
 def shuffle(values, seed):
     """Put values into a random order, in place; all orders are equally likely, up to rounding to 53 bits."""
     state = mix(np.uint64(seed))

@@ -6,13 +6,12 @@ changed by a share: among samples with equal scores every choice is equally viol
 does not depend on the order of the samples, nor on the last digits of their scores.
 """
 
-import numba as nb
 import numpy as np
 
-from metricwise.kernels.compiling import helper
+from metricwise.kernels.compiling import helper, kernel
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def gather_below(scores, start, stop, ceiling, out):
     """Copy the scores below ``ceiling`` to ``out`` and return how many there are."""
     count = 0
@@ -22,7 +21,7 @@ def gather_below(scores, start, stop, ceiling, out):
     return count
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def gather_above(scores, start, stop, floor, out):
     """Copy the negated scores above ``floor`` to ``out`` and return how many there are."""
     count = 0
@@ -32,7 +31,7 @@ def gather_above(scores, start, stop, floor, out):
     return count
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def prefix_sums(values, weights, weighted, total, missing, scale, weight_out, sum_out):
     """Cumulate the weight predicted positive and the scaled score as more of a sorted class is mislabelled.
 
@@ -68,7 +67,7 @@ def _share_alarmed(score, low, high, share):
     return 1.0 if score > high else (share if score >= low else 0.0)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def labelling_coefficients(
     scores, n_pos, pos_low, pos_high, pos_share, neg_low, neg_high, neg_share, weights, weighted, scale, out
 ):
@@ -82,7 +81,7 @@ def labelling_coefficients(
             out[i] *= weights[i]
 
 
-@nb.njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@kernel(fastmath={"reassoc", "contract"})
 def labelling_slope(
     scores, direction, n_pos, pos_low, pos_high, pos_share, neg_low, neg_high, neg_share, weights, weighted, scale
 ):
@@ -101,7 +100,7 @@ def labelling_slope(
     return scale * (alarmed - missed)
 
 
-@nb.njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@kernel(fastmath={"reassoc", "contract"})
 def dot(a, b):
     """Return the inner product, on this thread: for long vectors BLAS would wake threads that disturb our own."""
     total = 0.0
@@ -110,7 +109,7 @@ def dot(a, b):
     return total
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def independent_violations(scores, n_pos, pos_cost, neg_cost, pos_cut, neg_cut, weights, weighted, scale):
     """Return value, missed and false positive weight of the most violated labelling, for a loss that adds up.
 
@@ -150,7 +149,7 @@ def _take(keys, weights, weighted, amount):
     return row, rest, total
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def weight_below(keys, weights, weighted, limit):
     """Return the weight of the ascending keys below ``limit``."""
     count, total = np.searchsorted(keys, limit), 0.0
@@ -161,7 +160,7 @@ def weight_below(keys, weights, weighted, limit):
     return total
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def exchange(pos, pos_weight, neg, neg_weight, weighted, missed, alarms, cost, scale):
     """Give up true for false positives, weight for weight, as long as that gains.
 
@@ -192,7 +191,7 @@ def exchange(pos, pos_weight, neg, neg_weight, weighted, missed, alarms, cost, s
     return -scale * total, missed, alarms
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def score_part(pos, pos_weight, neg, neg_weight, weighted, missed, alarms, scale):
     """Return the score part of the objective for given weights of missed and of false positives."""
     pos_sum = _take(pos, pos_weight, weighted, missed)[2]

@@ -5,14 +5,15 @@ and a negative predicted positive by clip((neg_margin + s - shift) / smoothing, 
 bound on the number of samples predicted positive, zero if there is none.
 """
 
-import numba as nb
 import numpy as np
+
+from metricwise.kernels.compiling import kernel
 
 _MOST_ROUNDS = 200
 _BALANCED = 1e-13  # of the weight of all samples
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _excess(scores, n_pos, pos_margin, neg_margin, weights, weighted, smoothing, shift):
     """Return the weight predicted positive beyond that of the positives, and how fast it falls with ``shift``."""
     excess, slope = 0.0, 0.0
@@ -29,7 +30,7 @@ def _excess(scores, n_pos, pos_margin, neg_margin, weights, weighted, smoothing,
     return excess, slope
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def find_balancing_shift(scores, n_pos, pos_margin, neg_margin, weights, weighted, smoothing, room, start):
     """Return the multiplier at which the excess is ``room``, by Newton steps in a shrinking bracket from ``start``.
 
@@ -59,7 +60,7 @@ def find_balancing_shift(scores, n_pos, pos_margin, neg_margin, weights, weighte
     return shift
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def smooth_violation(scores, n_pos, pos_margin, neg_margin, weights, weighted, smoothing, room, shift, scale, out):
     """Return the smoothed violation and its quadratic penalty; write its slopes to ``out``.
 

@@ -10,7 +10,7 @@ from typing import Any
 import numba as nb
 import numpy as np
 
-from metricwise.kernels.compiling import helper
+from metricwise.kernels.compiling import helper, kernel
 
 # Below this share of its diagonal, what is left of a new column after projection on the others is rounding error.
 _DEPENDENT = 1e-13
@@ -156,7 +156,7 @@ def solve_simplex(G: Any, d: Any, scale: float, alpha: Any, tolerance: float) ->
     return _solve_simplex(G, d, scale, alpha, tolerance, members, inside, factor, *work)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _solve_simplex(G, d, scale, alpha, tolerance, members, inside, L, ones, x_one, x_gain, move, gains, gradient):
     """Do the rounds of `solve_simplex` on arrays for the members and their Cholesky factor."""
     K = d.size
@@ -165,12 +165,16 @@ def _solve_simplex(G, d, scale, alpha, tolerance, members, inside, L, ones, x_on
         largest = max(largest, G[k, k], abs(d[k]) / scale)
     # Large enough to separate members that differ by a constant, small enough to preserve small columns.
     shift = 1e-6 * largest if largest > 0.0 else 1.0
-    size = nb.int64(0)
-    for k in range(K):
-        if alpha[k] > 0.0:
-            size = _enter(G, L, size, members, inside, alpha, k, shift, move)
+    size, start = nb.int64(0), nb.int64(0)
     rounds, entering, stuck = 0, nb.int64(-1), False
     while not stuck and rounds < 20 * K + 100:
+        # The columns that have weight at the start enter first. They do so here, as every call of `_enter` is compiled.
+        while start < K and not alpha[start] > 0.0:
+            start += 1
+        if start < K:
+            size = _enter(G, L, size, members, inside, alpha, start, shift, move)
+            start += 1
+            continue
         rounds += 1
         while size > 1:  # to the optimum over the members, or to the first constraint on the way
             # Solve for the step, not for its end: shares may differ by many orders of magnitude.

@@ -5,10 +5,10 @@ each negative's partners are the first positives, each positive's partners the l
 of the other class, which keeps the walks along them within their arrays.
 """
 
-import numba as nb
+from metricwise.kernels.compiling import kernel
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def count_partners(pos, neg, first_pos, last_neg):
     """Count the partners: of negative b the positives before ``first_pos[b]``, of positive a the last ones."""
     a = 0
@@ -23,7 +23,7 @@ def count_partners(pos, neg, first_pos, last_neg):
         last_neg[a] = neg.size - b
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def squares_by_negatives(pos_indices, pos, neg_indices, neg, first_pos, weights, weighted, scale, out):
     """Sum the squared losses, 1 - (s_i - s_j), and write each negative's slope to ``out``; return both sums, scaled.
 
@@ -48,7 +48,7 @@ def squares_by_negatives(pos_indices, pos, neg_indices, neg, first_pos, weights,
     return scale * squares, scale * losses
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def slopes_of_positives(pos_indices, pos, neg_indices, neg, last_neg, weights, weighted, scale, out):
     """Write the slope of each positive to ``out``."""
     base = neg[neg.size - 1] if neg.size else 0.0
@@ -63,7 +63,7 @@ def slopes_of_positives(pos_indices, pos, neg_indices, neg, last_neg, weights, w
         out[pos_indices[a]] = -2.0 * scale * weight * (weight_sum * (1.0 - pos[a] + base) + score_sum)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def curvature_of_negatives(pos_indices, neg_indices, first_pos, weights, weighted, scale, direction, out):
     """Write each negative's part of the Hessian times a direction of the scores to ``out``."""
     a, weight_sum, direction_sum = 0, 0.0, 0.0
@@ -77,7 +77,7 @@ def curvature_of_negatives(pos_indices, neg_indices, first_pos, weights, weighte
         out[neg_indices[b]] = 2.0 * scale * weight * (weight_sum * direction[neg_indices[b]] - direction_sum)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def curvature_of_positives(pos_indices, neg_indices, last_neg, weights, weighted, scale, direction, out):
     """Write each positive's part of the Hessian times a direction of the scores to ``out``."""
     b, weight_sum, direction_sum = neg_indices.size, 0.0, 0.0

@@ -19,7 +19,7 @@ import math
 
 import numba as nb
 
-from metricwise.kernels.compiling import helper
+from metricwise.kernels.compiling import helper, kernel
 from metricwise.kernels.dual_regions import DISC, HYPERBOLA, project
 from metricwise.kernels.prefetching import prefetch
 
@@ -39,8 +39,9 @@ LEAST_NUMBERS = (_SMALL_SCALE, -math.inf, -math.inf, -math.inf, -math.inf, *[0.0
 STEP, STEP_SAMPLES, DUAL_STEP, SHRINKING, PRIOR = 0, 1, 2, 3, 4
 N_SETTINGS = 5
 
-# The costs of the two classes stay fixed during a pass, or follow the dual region of a measure.
-FIXED_COSTS = -1
+# The costs of the two classes stay fixed during a pass, or follow the dual region of a measure. A pass without a region
+# is compiled without the projections on it.
+FIXED_COSTS = None
 
 _REASSOCIATE = {"reassoc", "contract", "nsz"}
 _FARTHEST = 1e4  # variances: the square of the distance at which an outlier counts in the statistics
@@ -151,7 +152,7 @@ def _fold_scale(v, z, scale, sum_scale):
         v[j] *= scale
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def shrink(v, z, numbers, decrease):
     """Shrink the weights by a share of them, at most to zero."""
     numbers[SCALE] *= max(1.0 - decrease, 0.0)
@@ -163,7 +164,7 @@ def shrink(v, z, numbers, decrease):
     numbers[SCALE] = 1.0
 
 
-@nb.njit(cache=True, nogil=True, fastmath=_REASSOCIATE)
+@kernel(fastmath=_REASSOCIATE)
 def dense_pass(
     X, samples, positive, weights, mean, precision, v, z, numbers, settings, region, plain, intercept, start, stop
 ):
@@ -186,7 +187,7 @@ def dense_pass(
         truth = 1.0 if is_positive else -1.0
         margin = truth * (scale * (product - offset) + bias)
         cost = weight * (alpha if is_positive else beta) * per_share
-        if region != FIXED_COSTS:
+        if region is not None:
             alpha, beta = _descend_dual(
                 region, alpha, beta, is_positive, dual_step * weight, margin, per_share, raised, steepest
             )
@@ -235,7 +236,7 @@ def _meet_features(data, indices, first, last, precision):
     return square
 
 
-@nb.njit(cache=True, nogil=True, fastmath=_REASSOCIATE)
+@kernel(fastmath=_REASSOCIATE)
 def sparse_pass(
     data,
     indices,
@@ -275,7 +276,7 @@ def sparse_pass(
         truth = 1.0 if is_positive else -1.0
         margin = truth * (scale * product + bias)
         cost = weight * (alpha if is_positive else beta) * per_share
-        if region != FIXED_COSTS:
+        if region is not None:
             alpha, beta = _descend_dual(
                 region, alpha, beta, is_positive, dual_step * weight, margin, per_share, raised, steepest
             )
@@ -312,7 +313,7 @@ def sparse_pass(
     _store(numbers, (decay, per_pos, per_neg, dual_step, raised, steepest), PACE)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def observe_dense(X, samples, origin, first, second, observed, start, stop):
     """Add samples to the sums of x - origin and of its square, after ``observed`` earlier ones; outliers count less."""
     for k in range(start, stop):
@@ -328,7 +329,7 @@ def observe_dense(X, samples, origin, first, second, observed, start, stop):
             second[j] += shifted * shifted
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def observe_sparse(data, indices, indptr, samples, counts, second, start, stop):
     """Add the samples to every feature's number of nonzero entries and to their sum of squares."""
     for k in range(start, stop):
@@ -342,7 +343,7 @@ def observe_sparse(data, indices, indptr, samples, counts, second, start, stop):
 
 
 # With the error model of numpy a division needs no check for zero, and several features are computed at a time.
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def rescale_sparse(counts, second, observed, precision, shares):
     """Set the precision of the features observed so far, and the share of every feature in the square of a sample."""
     for j in range(counts.size):
@@ -352,14 +353,14 @@ def rescale_sparse(counts, second, observed, precision, shares):
         precision[j] = share / second[j] if is_used else precision[j]
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def average_weights(v, z, sum_scale, sum_shares, out):
     """Write the averaged weights, in one pass over the features."""
     for j in range(out.size):
         out[j] = (v[j] * sum_scale - z[j]) / sum_shares
 
 
-@nb.njit(cache=True, nogil=True, fastmath=_REASSOCIATE)
+@kernel(fastmath=_REASSOCIATE)
 def remember_sparse(
     data,
     indices,

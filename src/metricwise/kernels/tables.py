@@ -14,10 +14,9 @@ scans take the coordinates, so that roots and divisions are done once per sample
 
 import math
 
-import numba as nb
 import numpy as np
 
-from metricwise.kernels.compiling import helper
+from metricwise.kernels.compiling import helper, kernel
 
 RATIO, G_MEAN, H_MEAN, Q_MEAN, MIN_RATE = 0, 1, 2, 3, 4
 
@@ -41,7 +40,7 @@ def table_loss(kind, par, x, y):
     return 1.0 - min(x, y)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def scan_pointers(kind, par, T, A, F, B):
     """For a loss that is concave in F and whose best b never falls as a grows: one walk along both, O(|T| + |F|)."""
     best, best_a, best_b = -np.inf, 0, 0
@@ -59,7 +58,7 @@ def scan_pointers(kind, par, T, A, F, B):
     return best, best_a, best_b
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def scan_bisection(kind, par, T, A, F, B):
     """For a loss that is concave in F: the best b of every a by bisection on the slope, O(|T| log |F|)."""
     best, best_a, best_b = -np.inf, 0, 0
@@ -92,7 +91,7 @@ def _bound(kind, par, T, A, F, B, first, last, low, high, a_peak, b_peak):
     return loss + A[min(max(a_peak, first), last)] + B[min(max(b_peak, low), high)]
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def scan_monge(kind, par, T, A, F, B, rising):
     """For a loss whose best b moves one way as a grows (rising or falling): divide and conquer, O(n log n).
 
@@ -153,7 +152,7 @@ def _best_share(par, tp, f_low, f_high, slope, whole):
     return f
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def scan_splitting(par, T, A, F, B, whole, least):
     """`scan_bisection` for a ratio concave in F, where a sample's weight may be split at the end of the prefix.
 

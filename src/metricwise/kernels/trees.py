@@ -4,16 +4,16 @@ Children, features, sets of categories and leaves were checked when the trees we
 after its parent, so that every path ends (`metricwise.persistence.boosters.checks`).
 """
 
-import numba as nb
 import numpy as np
 
+from metricwise.kernels.compiling import kernel
 from metricwise.kernels.tree_nodes import CATEGORICAL, MISSING_LEFT, ZERO_IS_MISSING
 
 _LARGEST_ZERO = np.float64(np.float32(1e-35))  # as LightGBM compares
 _BLOCK = 64  # samples that pass a tree while its nodes are in the cache
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _contains(words, start, stop, value):
     """Return whether a category is in the set of bits ``words[start:stop]``."""
     if not 0.0 <= value < 32.0 * (stop - start):
@@ -22,7 +22,7 @@ def _contains(words, start, stop, value):
     return ((words[start + (category >> 5)] >> np.uint32(category & 31)) & np.uint32(1)) != 0
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _find_leaf(nodes, words, bounds, sample, root):
     """Return the number of the leaf that a sample reaches."""
     at = root
@@ -40,7 +40,7 @@ def _find_leaf(nodes, words, bounds, sample, root):
     return ~at
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def add_node_trees(nodes, words, bounds, roots, columns, leaf_values, X, scores, start, stop):
     """Add the leaf values of all trees to the scores of the samples ``start`` to ``stop``.
 
@@ -59,7 +59,7 @@ def add_node_trees(nodes, words, bounds, roots, columns, leaf_values, X, scores,
                     scores[i, column + k] += leaf_values[leaf, k]
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def add_numeric_trees(nodes, roots, columns, leaf_values, X, scores, start, stop):
     """Add the leaf values of trees without flags but ``MISSING_LEFT``, as `add_node_trees` does.
 
@@ -92,7 +92,7 @@ def add_numeric_trees(nodes, roots, columns, leaf_values, X, scores, start, stop
                     scores[first + i, columns[tree] + k] += leaf_values[~places[i], k]
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def add_oblivious_trees(features, thresholds, split_bounds, leaf_bounds, leaf_values, X, scores, start, stop):
     """Add the leaf values of trees with one split per level to the scores of the samples ``start`` to ``stop``.
 

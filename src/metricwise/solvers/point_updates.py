@@ -152,6 +152,6 @@ class PointLearner(ABC):
     def duals(self, state: StreamState) -> tuple[float, ...]:
         """Return the dual variables, or the challenge level, that set the class costs."""
 
-    def _update(self, state: StreamState, data: StreamData, samples: Indices, region: int) -> None:
+    def _update(self, state: StreamState, data: StreamData, samples: Indices, region: int | None) -> None:
         settings = self.settings.numbers(state)
         data.learn(samples, state, settings, region, self.settings.plain, float(self.settings.intercept))

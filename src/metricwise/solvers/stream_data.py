@@ -64,7 +64,9 @@ class StreamData:
         else:
             streaming.observe_dense(X, samples, origin, first, second, observed, 0, samples.size)
 
-    def learn(self, samples: Indices, state: Any, settings: Floats, region: int, plain: bool, intercept: float) -> None:
+    def learn(
+        self, samples: Indices, state: Any, settings: Floats, region: int | None, plain: bool, intercept: float
+    ) -> None:
         """Update the model of a state with every sample in turn."""
         X, labels = self.X, (self.positive, self.weights)
         model = state.v, state.z, state.numbers, settings, region, plain, intercept, 0, samples.size
