@@ -48,3 +48,13 @@ def test_fits_after_warm_up_compile_nothing(environment):
     assert outcome["functions"] > 5
     assert outcome["folder"].startswith(environment["NUMBA_CACHE_DIR"])
     assert json.loads(run(environment, "-c", FIT).stdout) == []
+
+
+def test_nothing_is_trained_without_a_compiler(environment):
+    command = [sys.executable, "-m", "metricwise", "warm-up", "spade"]
+    variables = environment | {"NUMBA_DISABLE_JIT": "1"}
+    done = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1
+    assert (
+        done.stderr.strip() == "Error: compiled functions are not stored, as numba is disabled: unset NUMBA_DISABLE_JIT"
+    )

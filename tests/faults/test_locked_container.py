@@ -113,3 +113,30 @@ def test_without_any_folder_the_error_says_what_to_do(installed):
     done = run(installed, code=hide + no_folder)
     assert "OSError: metricwise compiles functions on first use" in done.stderr
     assert "Set NUMBA_CACHE_DIR to a folder that can be written to" in done.stderr
+
+
+def test_a_full_disk_leaves_functions_to_be_compiled(installed):
+    """What cannot be copied from the image is compiled again; nothing is left of a copy."""
+    run(installed)
+    lock(installed)
+    # No file of this process may be larger than a kilobyte while it copies.
+    full = (
+        "import resource as r, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); "
+        "limits = r.getrlimit(r.RLIMIT_FSIZE); r.setrlimit(r.RLIMIT_FSIZE, (1024, limits[1])); "
+        "import metricwise.kernels.cache_folder; r.setrlimit(r.RLIMIT_FSIZE, limits); "
+    )
+    done = run(installed, code=full + COMPILE)
+    assert done.returncode == 0, done.stderr
+    assert "not all compiled functions could be copied" in done.stderr
+    assert not [path for path in (installed.parent / "tmp").rglob("tmp*") if path.is_file()]
+
+
+def test_forked_processes_leave_the_folder_of_their_parent(installed):
+    lock(installed)
+    (installed.parent / "tmp" / f"metricwise-{os.getuid()}").touch()  # so that the folder is that of one process
+    fork = (
+        "import os, sys; from metricwise.kernels import coding; child = os.fork(); "
+        "child or sys.exit(); os.waitpid(child, 0); print(os.path.isdir(os.environ['NUMBA_CACHE_DIR']))"
+    )
+    done = run(installed, code=fork)
+    assert done.stdout.strip() == "True", done.stderr

@@ -100,3 +100,12 @@ def test_other_threads_leave_the_filters_of_warnings_alone():
     thread.start()
     thread.join()
     assert during == [True]
+
+
+@pytest.mark.parametrize("module", ["sklearn", "sklearn.linear_model"])
+def test_filters_that_name_a_module_hold(module):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        warnings.filterwarnings("ignore", category=ConvergenceWarning, module=module)
+        metricwise.PlugInClassifier(stopped(), "f1").fit(X, Y)
+    assert not [one for one in caught if one.category is ConvergenceWarning]

@@ -35,17 +35,17 @@ def warm_up(console: Console, algorithms: tuple[str, ...]) -> Outcome:
     wait. Run it when the image of a container is built. What remains is compiled on first use: histograms of Dask
     clusters, the trees of stored boosters, samples of the label sets of a chain, and some checks of files and labels.
     """
+    from metricwise.kernels.cache_folder import find_numba_folder
+
+    folder = find_numba_folder()
+    if folder is None:
+        raise OSError("compiled functions are not stored, as numba is disabled: unset NUMBA_DISABLE_JIT")
     tasks = list(_tasks(algorithms))
     with console.progress("compile") as stage, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the samples are too few for more than that
         for number, task in enumerate(tasks):
             task()
             stage.fraction = (number + 1) / len(tasks)
-    from metricwise.kernels.cache_folder import find_numba_folder
-
-    folder = find_numba_folder()
-    if folder is None:
-        raise OSError("compiled functions are not stored, as numba is disabled: unset NUMBA_DISABLE_JIT")
     n_functions = len(list(folder.glob("*.nbi")))
     return Outcome(f"{n_functions} compiled functions in {folder}", {"functions": n_functions, "folder": str(folder)})
 
@@ -79,7 +79,7 @@ def _make_matrices() -> list[Any]:
 
     X = np.random.default_rng(0).standard_normal((_N_SAMPLES, _N_FEATURES))
     matrices = [kind(X.astype(dtype)) for dtype in (np.float64, np.float32) for kind in (np.asarray, sparse.csr_matrix)]
-    large = sparse.csr_matrix(X)  # as scipy stores matrices of more than two thousand million entries
+    large = sparse.csr_matrix(X)  # as scipy stores matrices of more than 2^31 entries
     large.indices, large.indptr = large.indices.astype(np.int64), large.indptr.astype(np.int64)
     return [*matrices, large]
 

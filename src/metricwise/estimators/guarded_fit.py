@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import sys
 import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import ModuleType
 from typing import Any
 
 _NUMBERS = re.compile(r"\d+(?:\.\d+)?(?:e[+-]?\d+)?", re.IGNORECASE)
@@ -67,4 +69,16 @@ def warn_once_per_cause(hidden: tuple[type[Warning], ...] = ()) -> Iterator[None
         cause = one.category, _NUMBERS.sub("0", " ".join(str(one.message).split()))
         if cause not in shown:
             shown.add(cause)
-            warnings.warn_explicit(one.message, one.category, one.filename, one.lineno, source=one.source)
+            _warn_again(one)
+
+
+def _warn_again(one: warnings.WarningMessage) -> None:
+    """Show a recorded warning as the module that has raised it would: filters name modules."""
+    module = next((found for found in list(sys.modules.values()) if _get_file(found) == one.filename), None)
+    name = None if module is None else module.__name__
+    registry = None if module is None else vars(module).setdefault("__warningregistry__", {})
+    warnings.warn_explicit(one.message, one.category, one.filename, one.lineno, name, registry, source=one.source)
+
+
+def _get_file(module: Any) -> str | None:
+    return vars(module).get("__file__") if isinstance(module, ModuleType) else None

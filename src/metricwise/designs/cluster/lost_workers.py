@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 from metricwise.memory import format_megabytes
 
-_INTERVAL = 0.5  # seconds between two looks at the workers
+_INTERVAL = 0.5  # seconds between two requests for the memory of the workers
+_RECENT = 6  # requests: what a worker held before that is not why it was lost
 _FULL = 0.8  # share of its limit from which on Dask gives a worker no more tasks
 _HALF_FULL = 0.5  # memory may fill up between two reports of a worker: two such losses have the same cause
 _REMEDY = (
@@ -26,10 +27,15 @@ class WorkerMemoryError(ConnectionError):
 
 
 class WorkerMemory(NamedTuple):
-    """The most bytes that a worker has reported, and its limit; 0 if it has none."""
+    """The bytes that a worker has reported lately, and its limit; 0 if it has none."""
 
-    held: int
+    reports: tuple[int, ...]
     limit: int
+
+    @property
+    def held(self) -> int:
+        """The most of the reported bytes."""
+        return max(self.reports)
 
 
 class WorkerWatch:
@@ -63,36 +69,56 @@ class WorkerWatch:
         present = self._read_memory()
         gone = {address: self._known[address] for address in self._known.keys() - present.keys()}
         self._lost |= {address: found for address, found in gone.items() if found.held > _HALF_FULL * found.limit > 0}
-        self._known = {
-            address: WorkerMemory(max(found.held, self._known.get(address, found).held), found.limit)
-            for address, found in present.items()
-        }
+        self._known = present
         if len(self._lost) > 1 or any(found.held > _FULL * found.limit for found in self._lost.values()):
             address, found = max(self._lost.items(), key=lambda item: item[1].held / item[1].limit)
             raise WorkerMemoryError(
                 f"the Dask worker {address} was lost while it computed chunks of X: it held "
-                f"{format_megabytes(found.held)} when it last reported, of {format_megabytes(found.limit)} that it may "
-                f"take: {_REMEDY}"
+                f"{format_megabytes(found.held)} shortly before, and its limit is {format_megabytes(found.limit)}: "
+                f"{_REMEDY}"
             )
 
     def _read_memory(self) -> dict[str, WorkerMemory]:
+        """Return the memory of the workers there are; those that leave are forgotten when their closing is seen."""
         found = _ask_scheduler(self._client)
-        return self._known if found is None else {address: WorkerMemory(*numbers) for address, numbers in found.items()}
+        if found is None:
+            return self._known
+        for address, report in found.items():
+            if report.is_closing:
+                self._known.pop(address, None)
+        before = {address: known.reports for address, known in self._known.items()}
+        return {
+            address: WorkerMemory((*before.get(address, ()), report.held)[-_RECENT:], report.limit)
+            for address, report in found.items()
+            if not report.is_closing
+        }
 
 
-def _ask_scheduler(client: Any) -> dict[str, tuple[int, int]] | None:
-    """Return bytes held and limit of every worker; None if the scheduler is lost, which other requests report."""
+class _Report(NamedTuple):
+    """Bytes held by a worker, its limit, and whether it is being retired."""
+
+    held: int
+    limit: int
+    is_closing: bool
+
+
+def _ask_scheduler(client: Any) -> dict[str, _Report] | None:
+    """Return a report of every worker; None if the scheduler is lost, which other requests report."""
     try:
-        found: dict[str, tuple[int, int]] = client.run_on_scheduler(_list_memory)
+        found = client.run_on_scheduler(_list_memory)
     except OSError:
         return None
-    return found
+    return {address: _Report(*values) for address, values in found.items()}
 
 
-def _list_memory(dask_scheduler: Any) -> dict[str, tuple[int, int]]:
-    """Return bytes held and limit of every worker: runs on the scheduler."""
+def _list_memory(dask_scheduler: Any) -> dict[str, tuple[int, int, bool]]:
+    """Return bytes held, limit and whether it is closing of every worker: runs on the scheduler."""
     return {
-        address: (int(worker.metrics.get("memory", 0)), int(worker.memory_limit or 0))
+        address: (
+            int(worker.metrics.get("memory", 0)),
+            int(worker.memory_limit or 0),
+            worker.status.name in ("closing", "closing_gracefully"),
+        )
         for address, worker in dask_scheduler.workers.items()
     }
 
@@ -106,7 +132,7 @@ def refuse_large_samples(X: Any, client: Any) -> None:
 
     if not isinstance(getattr(X, "_meta", None), np.ndarray) or not X.dtype.itemsize:
         return
-    limits = [limit for _, limit in (_ask_scheduler(client) or {}).values()]
+    limits = [report.limit for report in (_ask_scheduler(client) or {}).values()]
     if limits and all(limits) and X.nbytes > sum(limits):
         raise WorkerMemoryError(
             f"X takes {format_megabytes(X.nbytes)}, and the {len(limits)} workers of the Dask cluster have "
