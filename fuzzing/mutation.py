@@ -132,7 +132,7 @@ def _cast(array: NDArray[Any], dtype: str) -> NDArray[Any]:
     try:
         with np.errstate(all="ignore"):
             return array.astype(dtype)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, RuntimeError):  # the latter where a date does not fit into a text
         return np.zeros(array.shape, dtype=dtype)
 
 

@@ -68,7 +68,10 @@ class WorkerWatch:
         """Raise a WorkerMemoryError if workers were lost since the last call that had filled their memory."""
         present = self._read_memory()
         gone = {address: self._known[address] for address in self._known.keys() - present.keys()}
-        self._lost |= {address: found for address, found in gone.items() if found.held > _HALF_FULL * found.limit > 0}
+        full = {address: found for address, found in gone.items() if found.held > _HALF_FULL * found.limit > 0}
+        if full:
+            retired = self._list_retired()
+            self._lost |= {address: found for address, found in full.items() if address not in retired}
         self._known = present
         if len(self._lost) > 1 or any(found.held > _FULL * found.limit for found in self._lost.values()):
             address, found = max(self._lost.items(), key=lambda item: item[1].held / item[1].limit)
@@ -79,46 +82,34 @@ class WorkerWatch:
             )
 
     def _read_memory(self) -> dict[str, WorkerMemory]:
-        """Return the memory of the workers there are; those that leave are forgotten when their closing is seen."""
         found = _ask_scheduler(self._client)
         if found is None:
             return self._known
-        for address, report in found.items():
-            if report.is_closing:
-                self._known.pop(address, None)
         before = {address: known.reports for address, known in self._known.items()}
         return {
-            address: WorkerMemory((*before.get(address, ()), report.held)[-_RECENT:], report.limit)
-            for address, report in found.items()
-            if not report.is_closing
+            address: WorkerMemory((*before.get(address, ()), held)[-_RECENT:], limit)
+            for address, (held, limit) in found.items()
         }
 
-
-class _Report(NamedTuple):
-    """Bytes held by a worker, its limit, and whether it is being retired."""
-
-    held: int
-    limit: int
-    is_closing: bool
+    def _list_retired(self) -> set[str]:
+        """Return the addresses of workers that have left because they were asked to."""
+        events = [event for _, event in self._client.get_events("all") if isinstance(event, dict)]
+        return {address for event in events for address in event.get("retired", ())}
 
 
-def _ask_scheduler(client: Any) -> dict[str, _Report] | None:
-    """Return a report of every worker; None if the scheduler is lost, which other requests report."""
+def _ask_scheduler(client: Any) -> dict[str, tuple[int, int]] | None:
+    """Return bytes held and limit of every worker; None if the scheduler is lost, which other requests report."""
     try:
-        found = client.run_on_scheduler(_list_memory)
+        found: dict[str, tuple[int, int]] = client.run_on_scheduler(_list_memory)
     except OSError:
         return None
-    return {address: _Report(*values) for address, values in found.items()}
+    return found
 
 
-def _list_memory(dask_scheduler: Any) -> dict[str, tuple[int, int, bool]]:
-    """Return bytes held, limit and whether it is closing of every worker: runs on the scheduler."""
+def _list_memory(dask_scheduler: Any) -> dict[str, tuple[int, int]]:
+    """Return bytes held and limit of every worker: runs on the scheduler."""
     return {
-        address: (
-            int(worker.metrics.get("memory", 0)),
-            int(worker.memory_limit or 0),
-            worker.status.name in ("closing", "closing_gracefully"),
-        )
+        address: (int(worker.metrics.get("memory", 0)), int(worker.memory_limit or 0))
         for address, worker in dask_scheduler.workers.items()
     }
 
@@ -132,7 +123,7 @@ def refuse_large_samples(X: Any, client: Any) -> None:
 
     if not isinstance(getattr(X, "_meta", None), np.ndarray) or not X.dtype.itemsize:
         return
-    limits = [report.limit for report in (_ask_scheduler(client) or {}).values()]
+    limits = [limit for _, limit in (_ask_scheduler(client) or {}).values()]
     if limits and all(limits) and X.nbytes > sum(limits):
         raise WorkerMemoryError(
             f"X takes {format_megabytes(X.nbytes)}, and the {len(limits)} workers of the Dask cluster have "
