@@ -13,7 +13,7 @@ import pytest
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
-from metricwise import MiniBatchSVC, SPADEClassifier, STAMPClassifier, contingency_measure
+from metricwise import MiniBatchSVC, MultivariateSVC, SPADEClassifier, STAMPClassifier, contingency_measure
 from metricwise.estimators.checkpoints import Checkpoint
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -317,3 +317,24 @@ def test_training_with_custom_measures_and_random_states_resumes(tmp_path):
     assert path.exists()
     fit_with_custom_measure(path, n_calls=0)
     assert not path.exists()
+
+
+def test_changed_numbers_are_refused(tmp_path):
+    """Planes of cuts in another order are as valid as before, but would give a lower bound above the optimum."""
+    path = tmp_path / "run"
+
+    def fail_later(entry):
+        if entry.iteration == 3:
+            raise RuntimeError("interrupted")
+
+    model = MultivariateSVC("f1", threshold=0.0, tol=1e-6, checkpoint=path, callback=fail_later)
+    with pytest.raises(RuntimeError, match="interrupted"):
+        model.fit(X, Y)
+    with np.load(path) as file:
+        arrays = {name: file[name] for name in file.files}
+    arrays["0/planes_data"] = arrays["0/planes_data"][::-1]
+    with path.open("wb") as file:
+        np.savez(file, **arrays)
+    with pytest.raises(ValueError, match=r"is damaged \(its checksum is wrong\): remove the file to start anew"):
+        model.set_params(callback=None).fit(X, Y)
+    assert path.exists()

@@ -14,6 +14,7 @@ import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from metricwise.solvers.schema import StateError
 
 _HEADER = "header"
 _KINDS = "biufU"  # of entries: no objects, whose reading could run code
-_KEY = "training"
+_TRAINING, _CONTENT = "training", "content"  # in the header
 _NOT_DECISIVE = {"checkpoint", "every", "callback", "n_jobs", "max_seconds", "verbose"}
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")  # in the repr of a function or random state; it differs between processes
 _UNREADABLE = (
@@ -52,6 +53,18 @@ def digest(*parts: Any) -> str:
         content = np.ascontiguousarray(part).tobytes() if isinstance(part, np.ndarray) else repr(part).encode()
         found.update(content + b"\0")
     return found.hexdigest()[:32]
+
+
+def digest_arrays(arrays: Arrays) -> str:
+    """Return a hash that identifies named arrays.
+
+    Examples
+    --------
+    >>> digest_arrays({"a": np.ones(2)}) == digest_arrays({"a": np.ones(2, dtype=int)})
+    False
+    """
+    described = ((name, array.dtype.str, array.shape, array) for name, array in sorted(arrays.items()))
+    return digest(*chain.from_iterable(described))
 
 
 def settings_of(model: Any) -> list[tuple[str, str]]:
@@ -92,10 +105,10 @@ class Checkpoint:
 
     def save(self, runs: Sequence[Arrays]) -> None:
         """Write the arrays of the solver runs of a training, in their order."""
-        header = np.frombuffer(json.dumps({_KEY: self.training}).encode(), dtype=np.uint8)
         joined: dict[str, Any] = join_parts({str(number): arrays for number, arrays in enumerate(runs)})
+        header = json.dumps({_TRAINING: self.training, _CONTENT: digest_arrays(joined)}).encode()
         with atomic_file(self.path) as file:
-            np.savez(file, header=header, **joined)
+            np.savez(file, header=np.frombuffer(header, dtype=np.uint8), **joined)
 
     def load(self) -> list[Arrays]:
         """Return the arrays of the solver runs that were saved last; none if there is no file.
@@ -109,18 +122,21 @@ class Checkpoint:
             return []
         try:
             arrays = _read_arrays(self.path)
-            found = json.loads(arrays.pop(_HEADER).tobytes())[_KEY]
+            header = json.loads(arrays.pop(_HEADER).tobytes())
+            training, content = header[_TRAINING], header[_CONTENT]
         except _UNREADABLE as error:
             raise ValueError(
                 f"checkpoint {str(self.path)!r} cannot be read ({error}): remove the file to start anew"
             ) from error
-        if found != self.training:
+        if training != self.training:
             raise ValueError(
                 f"checkpoint {str(self.path)!r} belongs to a training with other settings or other data: remove the "
                 "file to start anew, or give another path"
             )
         runs = split_parts(arrays)
         with self.naming_damage():
+            if content != digest_arrays(arrays):  # wrong numbers of the right type would give wrong bounds
+                raise StateError("its checksum is wrong")
             if runs.keys() != {str(number) for number in range(len(runs))}:
                 raise StateError("a part is missing")
         return [runs[str(number)] for number in range(len(runs))]

@@ -94,8 +94,8 @@ def _lowest(left: Trial, right: Trial, curvature: float) -> tuple[float, float]:
     That is where the parabolas cross, unless one of them has its vertex on the part where it is the larger one.
     """
     # Both parabolas have the same curvature, so their difference is linear in the step.
-    offset = left.value - left.slope * left.step + 0.5 * curvature * left.step**2
-    offset -= right.value - right.slope * right.step + 0.5 * curvature * right.step**2
+    offset = left.value - left.slope * left.step + 0.5 * curvature * left.step * left.step
+    offset -= right.value - right.slope * right.step + 0.5 * curvature * right.step * right.step
     lean = (left.slope - curvature * left.step) - (right.slope - curvature * right.step)
     step = -offset / lean if lean != 0.0 else 0.5 * (left.step + right.step)
     step = min(max(step, left.step), right.step)
@@ -108,4 +108,4 @@ def _lowest(left: Trial, right: Trial, curvature: float) -> tuple[float, float]:
 
 def _parabola(trial: Trial, step: float, curvature: float) -> float:
     ahead = step - trial.step
-    return trial.value + trial.slope * ahead + 0.5 * curvature * ahead**2
+    return trial.value + trial.slope * ahead + 0.5 * curvature * ahead * ahead

@@ -47,7 +47,7 @@ _SCHEMA: Schema = {
     "snapshot": _VECTOR,
     "numbers": ArrayField("float", (streaming.N_NUMBERS,), low=streaming.LEAST_NUMBERS),
     "snapshot_bias": ArrayField("float"),
-    "square": ArrayField("float", low=0.0),
+    "square": ArrayField("float", low=1.0),
     "position": COUNT,
     "observed": COUNT,
     "next_landmark": COUNT,
@@ -305,7 +305,7 @@ class StreamState:
             if min(self._select_scores(side, since).size for side in (0, 1)) < _ENOUGH_RECENT:
                 since = 0.0
         kept = [self._select_scores(side, since) for side in (0, 1)]
-        if not all(places.size for places in kept):
+        if not all(self.score_weights[side, kept[side]].any() for side in (0, 1)):
             return None
         truth = np.repeat([True, False], [places.size for places in kept])
         scores = np.concatenate([self.scores[side, kept[side]] for side in (0, 1)])

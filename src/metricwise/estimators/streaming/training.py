@@ -232,6 +232,8 @@ class Progress:
         states = [StreamState.from_arrays(parts[f"state{k}"], state) for k, state in enumerate(fresh.states)]
         if best is not None:
             check_arrays(best, _BEST, features=fresh.states[0].v.size)
+        n_duals = len(source.plan.learner.duals(fresh.states[0]))
+        require_state(own["entry_duals"].shape[1] in (n_duals, 0), "'entry_duals' has the wrong number of columns")
         columns = [own[name].tolist() for name in _ENTRIES]
         progress = cls(
             states,
