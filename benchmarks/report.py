@@ -19,9 +19,10 @@ _PART = re.compile(
 
 INTRODUCTION = """\
 ``make bench`` measures everything on this page and writes it. All programs of a table row run on the same machine
-in the same run, in turns, after a small problem has compiled the kernels. A time is the best of the stated number of
-runs; a program that takes longer than 20 seconds runs once. A ratio is the time of the peer divided by the time of
-metricwise: above one, metricwise is faster. The numbers behind the tables are in ``benchmarks/results``."""
+in the same run, in turns. Unless a section states otherwise, a small problem has compiled the kernels before. A time is
+the best of the stated number of runs; a program that takes longer than 20 seconds runs once. A ratio is the time of the
+peer divided by the time of metricwise: above one, metricwise is faster. The numbers behind the tables are in
+``benchmarks/results``."""
 
 
 @dataclass(frozen=True)
