@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import io
 import math
 import os
 import struct
@@ -21,6 +22,7 @@ from metricwise.io.files import check_file
 from metricwise.io.spec import suffix_of
 
 _MOST_OF_HEADER = 1 << 16  # bytes that are read at a time
+_KINDS = "biufSU"  # of entries
 _LOCAL_HEADER = struct.Struct("<26xHH")  # of a member of a zip file: lengths of its name and of its extra field
 
 
@@ -129,6 +131,28 @@ class _Counted:
         return found
 
 
+def parse_array(content: bytes) -> NDArray[Any]:
+    """Return the array of the bytes of a .npy file.
+
+    Its size is compared with the bytes before any memory is reserved, and it holds no objects, whose reading could run
+    code.
+
+    Raises
+    ------
+    ValueError
+        If the bytes are no array of numbers or texts.
+    """
+    file = io.BytesIO(content)
+    version = np.lib.format.read_magic(file)
+    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    shape, is_by_columns, dtype = read(file)
+    data = content[file.tell() :]
+    if dtype.kind not in _KINDS or len(data) != math.prod(shape) * dtype.itemsize:
+        raise ValueError("the size of an array is wrong")
+    values = np.frombuffer(data, dtype=dtype) if data else np.empty(0, dtype)
+    return values.reshape(shape, order="F" if is_by_columns else "C").copy()
+
+
 @contextmanager
 def open_npz(path: str) -> Iterator[zipfile.ZipFile]:
     """Open a .npz file; raise a ValueError if it is none."""
@@ -162,8 +186,8 @@ def count_csr_columns(path: str) -> int:
             f"{path} holds no CSR matrix: write it with scipy.sparse.save_npz(path, X, compressed=False), or a dense "
             "array with numpy.save"
         )
-    with name_damaged_file(path, ".npz"), np.load(path, allow_pickle=False) as small:
-        form, shape = small["format"].item(), [int(size) for size in small["shape"]]
+    with open_npz(path) as archive:
+        form, shape = _read_small(archive, "format").item(), [int(size) for size in _read_small(archive, "shape")]
         form = form.decode("ascii") if isinstance(form, bytes) else str(form)
         if len(shape) != 2 or min(shape) < 0:
             raise EOFError(f"shape {shape}")
@@ -173,6 +197,13 @@ def count_csr_columns(path: str) -> int:
             "scipy.sparse.save_npz(path, X.tocsr(), compressed=False)"
         )
     return shape[1]
+
+
+def _read_small(archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
+    member = archive.getinfo(f"{name}.npy")
+    if member.file_size > _MOST_OF_HEADER:
+        raise ValueError(f"{name!r} is too long")
+    return parse_array(archive.read(member))
 
 
 def _check_length(array: StoredArray, end: int) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
@@ -335,7 +334,9 @@ def _divide_into_blocks(
     arrays: list[StoredArray], n_features: int, *, memory_limit: int, block_rows: int | None
 ) -> Layout:
     """Divide one dense array, or the three of a CSR matrix, into blocks that suit the memory."""
-    n_rows = arrays[0].shape[0] if len(arrays) == 1 else math.prod(arrays[2].shape) - 1
+    if len(arrays) > 1 and not (all(len(array.shape) == 1 for array in arrays) and arrays[2].shape[0] > 0):
+        raise ValueError(f"{arrays[2].path} is damaged: the arrays of its CSR matrix have wrong shapes. Write it again")
+    n_rows = arrays[0].shape[0] if len(arrays) == 1 else arrays[2].shape[0] - 1
     if n_rows == 0 or n_features == 0:
         raise ValueError(f"{arrays[0].path} has {n_rows} rows and {n_features} columns: there is nothing to read")
     room = (memory_limit - _LIBRARIES - _BYTES_PER_ROW * n_rows) // (4 * BUFFERS)
