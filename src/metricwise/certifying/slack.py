@@ -248,7 +248,8 @@ class Slack:
         tied = np.abs(distance) <= reach
         share[distance < -reach] = 1.0
         before = float(weights[distance < -reach].sum())
-        share[tied] = np.clip((amount - before) / weights[tied].sum(), 0.0, 1.0)
+        takes_all = bool(tied[order[-1]]) and amount >= taken[-1] * (1.0 - 1e-12)
+        share[tied] = 1.0 if takes_all else np.clip((amount - before) / weights[tied].sum(), 0.0, 1.0)
         return share
 
     def _pairs(self, scores: Floats, reach: float, tied: float) -> tuple[float, Floats]:

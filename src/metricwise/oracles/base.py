@@ -205,6 +205,8 @@ def cut_after(keys: Floats, weights: Floats | None, amount: float, tied: float =
     first, end = np.searchsorted(keys, low, "left"), np.searchsorted(keys, high, "right")
     before = float(first) if weights is None else float(total[first - 1]) if first > 0 else 0.0
     on_cut = float(end - first) if weights is None else float(total[end - 1]) - before
+    if weights is not None and end == keys.size and amount >= total[-1] * (1.0 - 1e-12):
+        return Cut(low, high, 1.0)  # a loss may be steep where rounding leaves out a little of the whole class
     return Cut(low, high, min(max((amount - before) / on_cut, 0.0), 1.0))
 
 
