@@ -240,7 +240,7 @@ def test_losses_above_one_count_fully():
 
 
 def test_levels_are_rounded_up():
-    levels = np.random.default_rng(0).random(200)
+    levels = 1e-3 * np.random.default_rng(0).random(200)  # whose differences from one are rounded
     assert all(Fraction(loss_above(float(level))) >= 1 - Fraction(float(level)) for level in levels)
 
 
