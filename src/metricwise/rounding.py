@@ -19,24 +19,33 @@ import numpy as np
 from metricwise._typing import Floats, Mask
 
 _UNIT = 2.0**-53
+LONG_ROUNDING = float(np.finfo(np.longdouble).eps / np.finfo(np.float64).eps)  # of the rounding of doubles
 STEPS = 64  # operations on a value other than those of a sum
 _SEARCH = 4e-12  # of the slack's terms: by how much a search for the largest value may miss it, which ends at ties
 _LARGEST_EXPONENT = 350.0  # the exponential of twice as much is still finite
 
 
 def gamma(n_terms: float) -> float:
-    """Return the bound of the relative error of a sum of so many terms; infinity if there is none."""
+    """Return the bound of the relative error of a sum of ``n_terms`` terms; infinity if there is none."""
     share = n_terms * _UNIT
     return share / (1.0 - share) if share < 1.0 else np.inf
 
 
-def settle(upper: float, lower: float, loss_bound: float) -> tuple[float, float, float]:
+def replace_nan_bounds(upper: float, lower: float, loss_bound: float) -> tuple[float, float, float]:
     """Return the bounds of an objective that is not negative, in the order of a certificate, without NaN.
 
-    NaN is what is left of differences of infinite terms: nothing is known then.
+    Differences of infinite terms are NaN, and prove nothing. Neither do bounds that exceed each other, so that zero is
+    then the only lower bound that is left.
     """
     upper, loss_bound = (np.inf if np.isnan(value) else float(value) for value in (upper, loss_bound))
-    return upper, float(lower) if lower > 0.0 else 0.0, loss_bound
+    return upper, float(lower) if 0.0 < lower <= upper else 0.0, loss_bound
+
+
+def sum_error(weights: Floats) -> float:
+    """Return by how much partial sums of weights may differ from the exact ones; whole numbers add up exactly."""
+    total = float(weights.sum())
+    is_exact = total < 1.0 / _UNIT and bool(np.all(weights == np.floor(weights)))
+    return 0.0 if is_exact else gamma(2 * weights.size + STEPS) * total
 
 
 class RoundingErrors(NamedTuple):
@@ -57,13 +66,18 @@ def linear_errors(w: Floats, g: Floats, sizes: tuple[Floats, Floats], n_terms: f
     sizes : tuple of arrays
         Abs(X) abs(w), and abs(X)' m, where m bounds the absolute coefficients of g.
     n_terms : float
-        The coefficients of g are sums of so many terms, the absolute values of which sum to m at most.
+        Every coefficient of g is a sum of ``n_terms`` terms, the absolute values of which sum to m at most.
     """
     of_samples, of_columns = sizes
     relative = gamma(w.size + STEPS)
-    errors = gamma(of_samples.size + n_terms + STEPS) * of_columns
-    combination = 2.0 * np.abs(g) @ errors + errors @ errors + relative * (g @ g)
-    return RoundingErrors(relative * of_samples, relative * float(w @ w), float(combination))
+    combination = combination_error(g, of_columns, of_samples.size + n_terms)
+    return RoundingErrors(relative * of_samples, relative * float(w @ w), combination)
+
+
+def combination_error(g: Floats, of_columns: Floats, n_terms: float) -> float:
+    """Return the error of the square of g: its entries have ``n_terms`` terms, of absolute sum ``of_columns``."""
+    errors = gamma(n_terms + STEPS) * of_columns
+    return float(2.0 * np.abs(g) @ errors + errors @ errors + gamma(g.size + STEPS) * (g @ g))
 
 
 @dataclass(frozen=True)
@@ -103,8 +117,8 @@ def kernel_errors(kernel: Any, settings: Mapping[str, float], squares: Floats, n
     return ValueErrors(((share * sizes, sizes),))
 
 
-def masses(positive: Mask, weights: Floats, u: float, fpr_range: tuple[float, float] | None) -> Floats:
-    """Return the largest size of every sample's coefficient in any labelling.
+def largest_coefficients(positive: Mask, weights: Floats, u: float, fpr_range: tuple[float, float] | None) -> Floats:
+    """Return the largest absolute coefficient of every sample in any labelling.
 
     A labelling changes the label of a sample, whose coefficient then is its weight over u. In a ranking, a positive is
     placed below all top negatives at most, and a top negative above all positives (``fpr_range``).
@@ -117,12 +131,65 @@ def masses(positive: Mask, weights: Floats, u: float, fpr_range: tuple[float, fl
     return weights * scales
 
 
-def slack_error(mass: Floats, scores: Floats, score_errors: Floats, *, ranks: bool) -> float:
+class SlackTerms(NamedTuple):
+    """Sizes of the terms of a slack.
+
+    Parameters
+    ----------
+    loss : float
+        Sum of the absolute terms of the largest loss.
+    scores : float
+        Sum of the absolute products of coefficients and scores.
+    moved : float
+        By how much errors of the scores may change the sum of these products.
+    n_samples : int
+        Number of samples.
+    """
+
+    loss: float
+    scores: float
+    moved: float
+    n_samples: int
+
+
+def slack_error(terms: SlackTerms, *, ranks: bool) -> float:
     """Return by how much a slack may differ from the exact one at the exact scores; that of a ranking adds up pairs."""
-    terms = 1.0 + float(mass @ np.abs(scores))
-    # Where rounding hides a slow rise, a search along sorted samples may stop a step of rounding early per sample.
-    own = gamma(8 * scores.size + STEPS) + (0.0 if ranks else _SEARCH)
-    return float(mass @ score_errors) * (1.0 + gamma(scores.size)) + own * terms
+    # A search that climbs along sorted samples stops where rounding hides a rise. The slack is concave there, so that
+    # every later sample adds no more than the hidden rise: one rounding error per sample.
+    own = gamma(8 * terms.n_samples + STEPS) + (0.0 if ranks else _SEARCH)
+    return terms.moved * (1.0 + gamma(terms.n_samples)) + own * (terms.loss + terms.scores)
+
+
+def widen_restricted(
+    terms: SlackTerms, coefficients: Floats, scores: Floats, weight_errors: tuple[float, float]
+) -> SlackTerms:
+    """Return the terms of a slack over labellings of a certain size, which rounded sums of weights miss or exceed.
+
+    A unit of weight changes such a slack by no more than 1/u for the loss and the largest score over u.
+    """
+    if not any(weight_errors):
+        return terms
+    return terms._replace(loss=terms.loss + float(coefficients.sum()) * (1.0 + float(np.abs(scores).max())))
+
+
+def slack_dual(cost: float, loss: float, square: float, terms: tuple[float, int, int]) -> float:
+    """Return a lower bound of 1/2 |w|^2 + cost * slack over all weights w, from a combination of labellings.
+
+    Parameters
+    ----------
+    cost : float
+        Cost of the slack.
+    loss : float
+        The combined loss.
+    square : float
+        Bound of the square of ``cost`` times the combination of samples, rounding errors included.
+    terms : tuple of float, int and int
+        Sum of the absolute terms of the largest loss, number of samples, and number of labellings.
+    """
+    loss_size, n_samples, n_labellings = terms
+    # Coefficients that rounding leaves a little too large belong to no labelling; they count as a larger loss.
+    rounding = gamma(8 * (n_samples + n_labellings) + STEPS) * (loss_size + abs(loss))
+    return cost * (loss - rounding) - 0.5 * square * (1.0 + gamma(STEPS))
 
 
 def squared_pairs_sizes(positive: Mask, weights: Floats, scores: Floats) -> tuple[float, Floats]:
@@ -194,3 +261,8 @@ def ratio_above(numerator: Bounded, denominator: Bounded) -> float:
     least = numerator.value - numerator.error
     ratio = least / (denominator.value + np.copysign(denominator.error, least))
     return float(ratio - gamma(STEPS) * abs(ratio))
+
+
+def loss_above(level: float) -> float:
+    """Return a number that 1 - level does not exceed: the difference is rounded up."""
+    return float(np.nextafter(1.0 - level, np.inf))

@@ -65,6 +65,12 @@ def certify(
         If the model has no bounds, if X and y are not the data it was trained on, or if the coefficients that it
         predicts with are not those whose objective training bounded.
 
+    Notes
+    -----
+    Bounds are widened by the rounding errors of all sums. Two errors have no bound if weights are not whole numbers:
+    that of a measure of one's own that does not declare itself monotone, and that of the number of predicted positives
+    in the lower bound of measures at k.
+
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer

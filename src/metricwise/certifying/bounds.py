@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 
 import numpy as np
 
+from metricwise._typing import Floats
 from metricwise.certifying.bounded_problem import BoundedProblem
 from metricwise.certifying.data import dense_points
 from metricwise.certifying.levels import bound_level
 from metricwise.certifying.slack import Slack
 from metricwise.certifying.smoothed_labellings import smoothed_labelling
 from metricwise.certifying.squares import squared_pairs
+from metricwise.measures.base import RestrictsLabellings
 from metricwise.results import Certificate, Objective, Result
 from metricwise.rounding import (
-    STEPS,
-    gamma,
-    masses,
-    settle,
+    SlackTerms,
+    largest_coefficients,
+    replace_nan_bounds,
+    slack_dual,
     slack_error,
     squared_pairs_dual,
     squared_pairs_sizes,
+    widen_restricted,
     widen_squared_pairs,
 )
 
@@ -44,23 +46,35 @@ def bound_slack(problem: BoundedProblem, result: Result) -> Certificate:
     if np.any(shares < 0.0) or shares.sum() > 1.0 + 1e-9:
         raise ValueError("the model's witness is not a convex combination of labellings: train the model again")
     shares = shares / max(float(shares.sum()), 1.0)
-    find_labelling = slack.labelling
-    if result.problem.smoothing is not None:
-        find_labelling = partial(smoothed_labelling, slack, smoothing=result.problem.smoothing)
-    loss, combined = 0.0, np.zeros(problem.positive.size)
+    loss, combined, sizes = 0.0, np.zeros(problem.positive.size), np.zeros(problem.positive.size)
+    n_terms = shares.size
     for share, point, table in zip(shares, dense_points(result.witness.points), result.witness.tables, strict=True):
-        labelling_loss, c = find_labelling(data.scores(point), table)
+        if result.problem.smoothing is None:
+            labelling_loss, c = slack.labelling(data.scores(point), table)
+            terms = np.abs(c)
+        else:
+            labelling_loss, c, terms = smoothed_labelling(slack, data.scores(point), result.problem.smoothing)
+            n_terms = max(n_terms, 8 * c.size)
         loss += share * labelling_loss
         combined += share * c
-    scores, fpr_range = data.scores(result.weights), getattr(problem.measure, "fpr_range", None)
-    errors = data.rounding_errors(result.weights, cost * combined, cost * np.abs(combined), shares.size)
-    mass = masses(problem.positive, slack.weights, u, fpr_range)
-    violation = slack.at(scores) + slack_error(mass, scores, errors.scores, ranks=fpr_range is not None)
+        sizes += share * terms
+    scores = data.scores(result.weights)
+    errors = data.rounding_errors(result.weights, cost * combined, cost * sizes, n_terms)
+    violation = slack.at(scores) + _bound_slack_error(slack, scores, errors.scores)
     upper = 0.5 * (data.square(result.weights) + errors.square) + cost * violation
-    square = (data.square(data.combine(cost * combined)) + errors.combination) * (1.0 + gamma(STEPS))
-    # Coefficients that rounding leaves a little too large belong to no labelling; they count as a larger loss.
-    lower = cost * loss * (1.0 - gamma(8 * scores.size)) - 0.5 * square - gamma(8 * scores.size) * cost
-    return Certificate(*settle(upper, lower, violation))
+    square = data.square(data.combine(cost * combined)) + errors.combination
+    lower = slack_dual(cost, loss, square, (slack.loss_size, scores.size, shares.size))
+    return Certificate(*replace_nan_bounds(upper, lower, violation))
+
+
+def _bound_slack_error(slack: Slack, scores: Floats, score_errors: Floats) -> float:
+    """Return by how much the slack may differ from that of the exact scores."""
+    fpr_range = getattr(slack.measure, "fpr_range", None)
+    largest = largest_coefficients(slack.positive, slack.weights, slack.u, fpr_range)
+    terms = SlackTerms(slack.loss_size, float(largest @ np.abs(scores)), float(largest @ score_errors), scores.size)
+    if isinstance(slack.measure, RestrictsLabellings):
+        terms = widen_restricted(terms, largest, scores, slack.weight_errors)
+    return slack_error(terms, ranks=fpr_range is not None)
 
 
 def bound_squared_pairs(problem: BoundedProblem, result: Result) -> Certificate:
@@ -74,7 +88,7 @@ def bound_squared_pairs(problem: BoundedProblem, result: Result) -> Certificate:
     upper = 0.5 * (data.square(result.weights) + errors.square) + cost * above
     square = data.square(data.combine(cost * slopes)) + errors.combination
     lower = squared_pairs_dual(cost, loss, slopes, scores, (size, slope_sizes), square)
-    return Certificate(*settle(upper, lower, above))
+    return Certificate(*replace_nan_bounds(upper, lower, above))
 
 
 _BOUNDS: dict[Objective, Callable[[BoundedProblem, Result], Certificate]] = {

@@ -76,16 +76,21 @@ def _to_array(block: Any) -> Any:
     return block.to_numpy(dtype=np.float64) if hasattr(block, "columns") else np.asarray(block)
 
 
+def absolute_values(block: Any) -> Any:
+    """Return the absolute values in double precision: the least integer of a type has none among its own."""
+    return abs(block.astype(np.float64, copy=False))
+
+
 def _multiply(block: Any, w: Floats) -> Floats:
     return np.asarray(block @ w, dtype=np.float64)
 
 
 def _multiply_sizes(block: Any, w: Floats) -> Floats:
-    return np.asarray(abs(block) @ w, dtype=np.float64)
+    return np.asarray(absolute_values(block) @ w, dtype=np.float64)
 
 
 def _combine_sizes(block: Any, c: Floats) -> Floats:
-    return np.asarray(abs(block).T @ c, dtype=np.float64)
+    return np.asarray(absolute_values(block).T @ c, dtype=np.float64)
 
 
 def _combine(block: Any, c: Floats) -> Floats:

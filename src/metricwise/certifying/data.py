@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.metrics.pairwise import pairwise_kernels
 
 from metricwise._typing import Floats, Indices
-from metricwise.certifying.cluster_data import ClusterData
+from metricwise.certifying.cluster_data import ClusterData, absolute_values
 from metricwise.certifying.fitted import FittedKernel
 from metricwise.rounding import STEPS, RoundingErrors, ValueErrors, gamma, kernel_errors, linear_errors
 
@@ -58,7 +58,7 @@ class TrainingData(Protocol):
     def rounding_errors(self, w: Floats, c: Floats, mass: Floats, n_terms: int) -> RoundingErrors:
         """Return the errors of the scores and the square of w, and of the square of `combine` (c).
 
-        The coefficients c are sums of so many terms, whose absolute values add up to ``mass`` at most.
+        Every coefficient is a sum of ``n_terms`` terms, whose absolute values add up to ``mass`` at most.
         """
         ...
 
@@ -75,13 +75,13 @@ class LocalData:
 
     def multiply_sizes(self, w: Floats) -> Floats:
         """Return |X| |w|, of absolute values."""
-        return np.concatenate([abs(chunk) @ np.abs(w) for _, chunk in self._chunks()])
+        return np.concatenate([absolute_values(chunk) @ np.abs(w) for _, chunk in self._chunks()])
 
     def combine_sizes(self, c: Floats) -> Floats:
         """Return |X|' |c|, of absolute values."""
         total = np.zeros(self.shape[1])
         for start, chunk in self._chunks():
-            total += abs(chunk).T @ np.abs(c[start : start + chunk.shape[0]])
+            total += absolute_values(chunk).T @ np.abs(c[start : start + chunk.shape[0]])
         return total
 
     def combine(self, c: Floats) -> Floats:
@@ -197,9 +197,10 @@ class KernelData:
             return np.asarray(function(self.X[down], self.X[across]))
         if function == "precomputed":
             return self.X[down][:, across]
-        return pairwise_kernels(self._centred(down), self._centred(across), metric=function, **self.kernel.parameters)
+        left, right = self._centre_samples(down), self._centre_samples(across)
+        return pairwise_kernels(left, right, metric=function, **self.kernel.parameters)
 
-    def _centred(self, samples: slice | Indices) -> Any:
+    def _centre_samples(self, samples: slice | Indices) -> Any:
         """Return samples in double precision; for distances near the origin, where these lose least to rounding."""
         chosen = self.X[samples].astype(np.float64)
         return chosen - self._centre if self.kernel.function == "rbf" and not sparse.issparse(chosen) else chosen
@@ -247,7 +248,7 @@ class KernelData:
         """By how much kernel values may differ from the exact ones."""
         if callable(self.kernel.function) or self.kernel.function == "precomputed":
             return ValueErrors(())
-        everything = self._centred(slice(None))
+        everything = self._centre_samples(slice(None))
         squares = everything.power(2) if sparse.issparse(everything) else everything**2
         norms = np.asarray(squares.sum(axis=1), dtype=np.float64).ravel()
         return kernel_errors(self.kernel.function, self.kernel.parameters, norms, int(self.X.shape[1]))

@@ -11,7 +11,7 @@ from metricwise.certifying.bounded_problem import BoundedProblem
 from metricwise.certifying.data import dense_points
 from metricwise.measures.base import HasViolatedLabelling
 from metricwise.results import Certificate, Result
-from metricwise.rounding import STEPS, Bounded, affine, gamma, mean_reward, ratio_above
+from metricwise.rounding import STEPS, Bounded, affine, gamma, loss_above, mean_reward, ratio_above
 
 _ON_MARGIN = 1e-10
 
@@ -44,7 +44,8 @@ def bound_level(problem: BoundedProblem, result: Result) -> Certificate:
     sums = np.array([violated[kind].sum() for kind in kinds])
     assert result.problem.level is not None
     reach = _reach(a, b, sums, planes, errors, ridge, result.problem.level, gamma(2 * n_terms + STEPS))
-    return Certificate(1.0 - level, 1.0 - reach - gamma(STEPS) * (1.0 + abs(reach)), 1.0 - reward)
+    lower = 1.0 - reach - gamma(STEPS) * (1.0 + abs(reach))
+    return Certificate(loss_above(level), lower, loss_above(reward))
 
 
 def _bound_ratio(problem: BoundedProblem, w: Floats, ratio: tuple[Floats, Floats], ridge: float) -> tuple[float, float]:

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 
 from metricwise._typing import Floats, Mask
 from metricwise.measures.base import (
@@ -17,8 +16,12 @@ from metricwise.measures.base import (
     RatioOfRates,
     RestrictsLabellings,
     is_monotone,
+    loss_size,
 )
 from metricwise.measures.restricted import training_value
+from metricwise.rounding import sum_error
+
+_TIED = 1e-11  # of the largest score: samples that differ by less may share a place, which is a labelling, too
 
 
 def _peak_of_integers(function: Callable[[Floats], Floats], low: Floats, high: Floats) -> Floats:
@@ -57,6 +60,12 @@ class Slack:
             if not (convex_in_pos and (convex_in_neg or concave_in_neg)):
                 self._divide_samples()
                 self.n_pos, self.n_neg = float(self.weights[positive].sum()), float(self.weights[~positive].sum())
+        self.weight_errors = sum_error(self.weights[positive]), sum_error(self.weights[~positive])
+
+    @property
+    def loss_size(self) -> float:
+        """Sum of the absolute terms of the largest loss."""
+        return loss_size(self.measure, self.n_pos, self.n_neg)
 
     def loss(self, tp: Any, fp: Any) -> Any:
         """Return 1 - measure of labels with ``tp`` true and ``fp`` false positives."""
@@ -68,7 +77,8 @@ class Slack:
     def at(self, scores: Floats) -> float:
         """Return the slack at given scores."""
         if isinstance(self.measure, RanksPairs):
-            loss, c = self._pairs(scores, reach=0.0)  # a margin that is missed by rounding only counts as well
+            # A margin that is missed by rounding only counts as well, and no ties are averaged: both lower the value.
+            loss, c = self._pairs(scores, reach=0.0, tied=0.0)
             return float(loss + c @ scores)
         assert isinstance(self.measure, CountsTable)
         T, A = self._path(scores[self.positive], self.weights[self.positive], self.units[0], self.n_pos, -1.0)
@@ -77,7 +87,10 @@ class Slack:
         if isinstance(self.measure, RestrictsLabellings):
             return self._restricted_peak(T, A, F, B)
         if is_monotone(self.measure):
-            return self._branch_and_bound(T, A, F, B)
+            # The loss may rise steeply within the rounding errors of sums of weights: it is taken where it is largest.
+            fewer = np.append(np.maximum(T[:-1] - self.weight_errors[0], 0.0), T[-1])
+            more = np.append(F[0], np.minimum(F[1:] + self.weight_errors[1], self.n_neg))
+            return self._branch_and_bound(fewer, A, more, B)
         return max(float((self.loss(t, F) + a + B).max()) for t, a in zip(T, A, strict=True))
 
     def _path(
@@ -86,12 +99,17 @@ class Slack:
         """Return weight predicted positive and score part, as samples are mislabelled in the order of the keys."""
         order = np.argsort(keys)
         keys, weights = keys[order], weights[order]
+        taken, sums = (np.concatenate([[0.0], np.cumsum(part)]) for part in (weights, weights * keys))
         if unit is not None:
+            # Within a sample both are multiples of a piece, so that rounding errors grow with the samples alone.
             pieces = np.rint(weights / unit).astype(np.int64)
-            keys, weights = np.repeat(keys, pieces), np.full(int(pieces.sum()), unit)
-        predicted = start + sign * np.concatenate([[0.0], np.cumsum(weights)])
+            ends = np.concatenate([[0], np.cumsum(pieces)])
+            own = np.arange(1, ends[-1] + 1) - np.repeat(ends[:-1], pieces)
+            taken = unit * np.arange(ends[-1] + 1.0)
+            sums = np.concatenate([[0.0], np.repeat(sums[:-1], pieces) + unit * own * np.repeat(keys, pieces)])
+        predicted = start + sign * taken
         predicted[-1] = start + sign * (self.n_pos if sign < 0 else self.n_neg)
-        return predicted, -np.concatenate([[0.0], np.cumsum(weights * keys)]) / self.u
+        return predicted, -sums / self.u
 
     def _divide_samples(self) -> None:
         """Round the weights to the pieces that samples are divided into where the loss has no useful shape."""
@@ -133,8 +151,10 @@ class Slack:
 
         def bound(block: tuple[int, int, int, int]) -> float:
             a0, a1, b0, b1 = block
-            best_a, best_b = A[min(max(a_peak, a0), a1)], B[min(max(b_peak, b0), b1)]
-            return float(self.loss(T[a0], F[b1]) + best_a + best_b)
+            # The cell after the last false positives of a block is searched with it.
+            end = min(b1 + 1, F.size - 1) if inside else b1
+            best_a, best_b = A[min(max(a_peak, a0), a1)], B[min(max(b_peak, b0), end)]
+            return float(self.loss(T[a0], F[end]) + best_a + best_b)
 
         everything = (0, T.size - 1, 0, F.size - 1)
         queue = [(-bound(everything), everything)]
@@ -144,8 +164,8 @@ class Slack:
             if (a1 - a0 + 1) * (b1 - b0 + 1) <= 4096:
                 a, b = slice(a0, a1 + 1), slice(b0, b1 + 1)
                 best = max(best, float((self.loss(T[a, None], F[None, b]) + A[a, None] + B[None, b]).max()))
-                if inside:
-                    best = max(best, self._between(T[a], A[a], F[b0 : b1 + 2], B[b0 : b1 + 2], best))
+                if inside and b0 + 1 < F.size:
+                    best = max(best, self._between(T[a], A[a], F[b0 : b1 + 2], B[b0 : b1 + 2]))
                 continue
             if a1 - a0 >= b1 - b0:
                 middle = (a0 + a1) // 2
@@ -172,33 +192,50 @@ class Slack:
         in_neg = [midpoint_gap((tp, 0.0), (tp, self.n_neg)) for tp in (0.0, self.n_pos)]
         return max(in_pos) <= 1e-12, max(in_neg) <= 1e-12, min(in_neg) >= -1e-12
 
-    def _between(self, T: Floats, A: Floats, F: Floats, B: Floats, best: float) -> float:
-        """Return the largest value inside those cells of a block that could exceed ``best``."""
-        for j in range(F.size - 1):
-            ceiling = self.loss(T, F[j + 1]) + A + max(B[j], B[j + 1])
-            for i in np.flatnonzero(ceiling > best):
-                found = minimize_scalar(
-                    lambda f, i=i, j=j: -float(self.loss(T[i], f) + A[i] + np.interp(f, F[j : j + 2], B[j : j + 2])),
-                    bounds=(F[j], F[j + 1]),
-                    method="bounded",
-                    options={"xatol": 1e-10 * max(1.0, F[j + 1])},
-                )
-                best = max(best, -float(found.fun))
-        return best
+    def _between(self, T: Floats, A: Floats, F: Floats, B: Floats) -> float:
+        """Return the largest value inside the cells of a block, for a loss that is concave in the false positives.
+
+        With the measure (p + q f) / (r + t f), the loss has the slope (p t - q r) / (r + t f)^2, and B is linear.
+        """
+        a0, a1, a2, b0, b1, b2 = self.measure.ratio(self.n_neg / self.n_pos)
+        p, q = a0 + a2 + a1 * T[:, None] / self.n_pos, -a2 / self.n_neg
+        r, t = b0 + b2 + b1 * T[:, None] / self.n_pos, -b2 / self.n_neg
+        widths, rises = np.diff(F), np.diff(B)
+        slopes = np.divide(rises, widths, out=np.zeros_like(widths), where=widths > 0.0)
+        falls = np.where(slopes < 0.0, -slopes, np.inf)  # without a fall, the best is at an end, which is a table
+        best = (np.sqrt(np.maximum((p * t - q * r) / falls, 0.0)) - r) / t if t else F[:-1]
+        f = np.clip(best, F[:-1], F[1:])
+        values = self.loss(T[:, None], f) + A[:, None] + B[:-1] + slopes * (f - F[:-1])
+        return float(np.nanmax(values, initial=-np.inf))
 
     def labelling(self, scores: Floats, table: Floats) -> tuple[float, Floats]:
         """Return loss and coefficients of the labelling with a given table in the order of the scores."""
         if isinstance(self.measure, RanksPairs):
-            return self._pairs(scores, reach=1e-10 * max(1.0, float(np.abs(scores).max())))
+            return self._pairs(scores, reach=1e-10 * max(1.0, float(np.abs(scores).max())), tied=_TIED)
         tp, fp = table
+        missed = self._share(scores[self.positive], self.weights[self.positive], self.n_pos - tp, _TIED)
+        alarms = self._share(-scores[~self.positive], self.weights[~self.positive], fp, _TIED)
         c = np.zeros(scores.size)
-        c[self.positive] = -self._share(scores[self.positive], self.weights[self.positive], self.n_pos - tp)
-        c[~self.positive] = self._share(-scores[~self.positive], self.weights[~self.positive], fp)
-        return float(self.loss(tp, fp)), c * self.weights / self.u
+        c[self.positive], c[~self.positive] = -missed, alarms
+        return self._least_loss(missed, alarms), c * self.weights / self.u
+
+    def _least_loss(self, missed: Floats, alarms: Floats) -> float:
+        """Return the least loss of the weight that shares take, within the rounding errors of its sum.
+
+        The shares of a light sample may have been lost by rounding. A monotone loss falls with the true and rises with
+        the false positives.
+        """
+        taken = float(self.weights[self.positive] @ missed), float(self.weights[~self.positive] @ alarms)
+        tp = self.n_pos - max(taken[0] - self.weight_errors[0], 0.0) if np.any(missed < 1.0) else 0.0
+        fp = max(taken[1] - self.weight_errors[1], 0.0) if np.any(alarms < 1.0) else self.n_neg
+        return float(self.loss(tp, fp))
 
     @staticmethod
-    def _share(keys: Floats, weights: Floats, amount: float) -> Floats:
-        """Return the share of every sample when ``amount`` of weight is taken in ascending order, ties shared."""
+    def _share(keys: Floats, weights: Floats, amount: float, tied_within: float) -> Floats:
+        """Return the share of every sample when ``amount`` of weight is taken in ascending order, ties shared.
+
+        Keys are tied if they differ by at most ``tied_within`` times the largest one.
+        """
         order = np.argsort(keys)
         taken = np.cumsum(weights[order])
         share = np.zeros(keys.size)
@@ -207,25 +244,27 @@ class Slack:
         # Samples whose scores differ by rounding only are tied: any labelling gives a valid bound.
         last = min(int(np.searchsorted(taken, amount * (1.0 - 1e-12))), keys.size - 1)
         distance = keys - keys[order[last]]
-        reach = 1e-11 * float(np.abs(keys).max())
+        reach = tied_within * float(np.abs(keys).max())
         tied = np.abs(distance) <= reach
         share[distance < -reach] = 1.0
         before = float(weights[distance < -reach].sum())
-        share[tied] = np.clip((amount - before) / weights[tied].sum(), 0.0, 1.0)
+        takes_all = bool(tied[order[-1]]) and amount >= taken[-1] * (1.0 - 1e-12)
+        share[tied] = 1.0 if takes_all else np.clip((amount - before) / weights[tied].sum(), 0.0, 1.0)
         return share
 
-    def _pairs(self, scores: Floats, reach: float) -> tuple[float, Floats]:
+    def _pairs(self, scores: Floats, reach: float, tied: float) -> tuple[float, Floats]:
         """Return the labelling that ranks each positive below the number of top negatives that violates most.
 
         The loss counts negatives above a positive between the two false positive rates. Before the first rate, moving
         below a negative pays while its score exceeds the positive's; after it, while it exceeds that minus one. Margins
-        that are missed by less than ``reach`` count as met.
+        that are missed by less than ``reach`` count as met, and scores that differ by ``tied`` of the largest as equal.
         """
-        start, end = (rate * self.n_neg for rate in self.measure.fpr_range)
+        low, high = self.measure.fpr_range
+        start, end = low * self.n_neg, high * self.n_neg
         pos, neg = scores[self.positive], scores[~self.positive]
         pos_weight, neg_weight = self.weights[self.positive], self.weights[~self.positive]
         order = np.argsort(-neg)
-        taken = (neg_weight * self._share(-neg, neg_weight, end))[order]
+        taken = (neg_weight * self._share(-neg, neg_weight, end, tied))[order]
         weight, total = (np.concatenate([[0.0], np.cumsum(part)]) for part in (taken, taken * neg[order]))
         lost = np.maximum(weight - start, 0.0)
         few = np.searchsorted(-neg[order], -pos - reach, "left")
@@ -235,7 +274,7 @@ class Slack:
         passed = np.cumsum(np.bincount(below, pos_weight, minlength=neg.size + 1)[::-1])[::-1]
         of_negatives = np.empty(neg.size)
         of_negatives[order] = taken * passed[1:]
-        scale = self.n_pos * (end - start)
+        scale = self.n_pos * (self.n_neg * (high - low))  # rates differ exactly, their products with a weight do not
         c = np.zeros(scores.size)
         c[self.positive], c[~self.positive] = -pos_weight * weight[below] / scale, of_negatives / scale
         return float(pos_weight @ lost[below]) / scale, c

@@ -12,23 +12,33 @@ from metricwise._typing import Floats
 from metricwise.certifying.slack import Slack
 from metricwise.certifying.squares import sums_above
 from metricwise.measures.base import RanksPairs, RestrictsLabellings
+from metricwise.rounding import LONG_ROUNDING, STEPS, gamma
 
 _HALVINGS = 200
 
 
-def smoothed_labelling(slack: Slack, scores: Floats, _: Floats, *, smoothing: float) -> tuple[float, Floats]:
-    """Return loss and coefficients of the shares at given scores; no table is needed."""
+def smoothed_labelling(slack: Slack, scores: Floats, smoothing: float) -> tuple[float, Floats, Floats]:
+    """Return a lower bound of the loss of the shares at given scores, their coefficients, and the sizes of these.
+
+    The sizes are sums of absolute terms: every coefficient differs from that of the exact shares by gamma(8 n) times
+    its size at most, n being the number of samples.
+    """
     if not smoothing > 0.0:
         raise ValueError("the model's witness has no smoothing above zero: train the model again")
     pos, neg = scores[slack.positive], scores[~slack.positive]
     pos_weight, neg_weight = slack.weights[slack.positive], slack.weights[~slack.positive]
     c = np.zeros(scores.size)
     if isinstance(slack.measure, RanksPairs):
-        total = slack.n_pos * slack.n_neg
-        missed = pos_weight * _partners(neg, neg_weight, pos - 1.0, smoothing) / total
-        alarms = neg_weight * _partners(-pos, pos_weight, -neg - 1.0, smoothing) / total
-        c[slack.positive], c[~slack.positive] = -missed, alarms
-        return float(missed.sum()), c
+        centre = float(neg.mean())  # shares of any scores prove a bound: centred ones lose least to rounding
+        pos, neg = pos - centre, neg - centre
+        total, sizes = slack.n_pos * slack.n_neg, np.zeros(scores.size)
+        missed, missed_size = _partners(neg, neg_weight, pos, smoothing)
+        alarms, alarms_size = _partners(-pos, pos_weight, -neg, smoothing)
+        c[slack.positive], c[~slack.positive] = -pos_weight * missed / total, neg_weight * alarms / total
+        sizes[slack.positive], sizes[~slack.positive] = pos_weight * missed_size, neg_weight * alarms_size
+        sizes = np.abs(c) + LONG_ROUNDING * sizes / total
+        loss = -float(c[slack.positive].sum())
+        return loss - gamma(8 * scores.size + STEPS) * float(sizes[slack.positive].sum()), c, sizes
     # The loss is linear in the shares: where all samples of a class are mislabelled it is the cost of its weight.
     pos_cost = float(slack.loss(0.0, 0.0)) / slack.n_pos
     neg_cost = float(slack.loss(slack.n_pos, slack.n_neg)) / slack.n_neg
@@ -41,17 +51,21 @@ def smoothed_labelling(slack: Slack, scores: Floats, _: Floats, *, smoothing: fl
     if isinstance(slack.measure, RestrictsLabellings):
         missed, alarms = _clip_to_bound(missed, alarms, room)
     c[slack.positive], c[~slack.positive] = -missed / slack.u, alarms / slack.u
-    return pos_cost * float(missed.sum()) + neg_cost * float(alarms.sum()), c
+    return pos_cost * float(missed.sum()) + neg_cost * float(alarms.sum()), c, np.abs(c)
 
 
-def _partners(values: Floats, weights: Floats, limits: Floats, smoothing: float) -> Floats:
-    """Return the sum of weights times clip((value - limit) / smoothing, 0, 1) for every limit."""
-    centre = float(values.mean())
-    values, limits = values - centre, limits - centre
+def _partners(values: Floats, weights: Floats, scores: Floats, smoothing: float) -> tuple[Floats, Floats]:
+    """Return the sum of weights times clip((1 + value - score) / smoothing, 0, 1) for every score, and its terms' size.
+
+    The smoothing enlarges the rounding errors of sums, which are therefore in extended precision, where there is one.
+    """
+    values, limits = values.astype(np.longdouble), np.subtract(scores, 1.0, dtype=np.longdouble)
     count, first, _ = sums_above(values, weights, limits)
     full, full_first, _ = sums_above(values, weights, limits + smoothing)
     sums: Floats = (first - full_first - limits * (count - full)) / smoothing + full
-    return np.clip(sums, 0.0, weights.sum())
+    total = float(weights.sum())
+    sizes = 2.0 * (float(weights @ np.abs(values)) + total * (np.abs(limits) + 1.0 + smoothing)) / smoothing + total
+    return np.clip(sums, 0.0, total).astype(np.float64), sizes.astype(np.float64)
 
 
 def _find_balancing_shift(

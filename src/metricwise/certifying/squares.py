@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from metricwise._typing import Floats, Mask
@@ -22,8 +24,8 @@ def squared_pairs(scores: Floats, positive: Mask, weights: Floats) -> tuple[floa
     return max(loss, 0.0), slopes
 
 
-def sums_above(values: Floats, weights: Floats, limits: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return weight, weighted sum and weighted sum of squares of the values above each limit."""
+def sums_above(values: Any, weights: Floats, limits: Any) -> tuple[Any, Any, Any]:
+    """Return weight, weighted sum and weighted sum of squares of the values above each limit, in their precision."""
     order = np.argsort(-values)
     sorted_values, sorted_weights = values[order], weights[order]
     place = np.searchsorted(-sorted_values, -limits, "left")

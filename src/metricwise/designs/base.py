@@ -61,15 +61,15 @@ class MatrixProducts(Protocol[ScoresT_co, CoefficientsT_contra]):
 class BoundsRounding(Protocol):
     """A design that bounds the rounding errors of its products; one whose samples are elsewhere does not."""
 
-    def refreshed(self, w: Floats) -> Floats:
+    def recompute_values(self, w: Floats) -> Floats:
         """Return the same weights without the rounding errors that sums of weights have gathered."""
         ...
 
     def rounding_errors(self, w: Floats, g: Floats, mass: Floats, n_terms: int) -> RoundingErrors:
-        """Return the errors of the scores and squares of refreshed weights w, and of g, a combination of samples.
+        """Return the errors of the scores and the square of weights w, and of the square of a combination g of samples.
 
-        The coefficients of g are sums of so many terms, whose absolute values add up to ``mass`` at most. One pass over
-        the samples.
+        The values of w are recomputed (`recompute_values`). Every coefficient of g is a sum of ``n_terms`` terms, whose
+        absolute values add up to ``mass`` at most. One pass over the samples.
         """
         ...
 

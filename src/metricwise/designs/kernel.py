@@ -90,11 +90,16 @@ class KernelDesign:
         scores: Floats = self._values(model[:-1]) + model[-1]
         return scores
 
-    def refreshed(self, w: Floats) -> Floats:
+    def recompute_values(self, w: Floats) -> Floats:
         """Return the same function with values that are computed anew: those of sums of functions gather rounding."""
         return np.concatenate([w[: len(self.samples)], self.scores_by(self.portable(w))])
 
     def rounding_errors(self, w: Floats, g: Floats, mass: Floats, n_terms: int) -> RoundingErrors:
+        """Return the errors of the values and the square of the function ``w``, and of the square of ``g``.
+
+        Every coefficient of g is a sum of ``n_terms`` terms, whose absolute values add up to ``mass`` at most. Kernel
+        values have errors of their own. One pass over the matrix.
+        """
         n_samples, length = len(self.samples), len(self.matrix)
         coefficients, combined = np.abs(w[:n_samples]), np.abs(g[:n_samples])
         own = gamma(n_terms + STEPS) * mass  # of the coefficients of g

@@ -198,6 +198,23 @@ class CombineBins(Request[LabelledSamples, dict[int, EncodedWeights]]):
 
 
 @dataclass(frozen=True)
+class SumSizes(Request[LabelledSamples, dict[int, tuple[Floats, Floats]]]):
+    """Ask for the sums of abs(X) of every chunk over the samples with the label ``positive``, and over all others."""
+
+    positive: int
+
+    def answer(self, data: LabelledSamples) -> dict[int, tuple[Floats, Floats]]:
+        found = {}
+        for number, mask in data.positives(self.positive).items():
+            design: Any = data.designs[number]
+            found[number] = (
+                design.column_sizes(mask.astype(np.float64)),
+                design.column_sizes((~mask).astype(np.float64)),
+            )
+        return found
+
+
+@dataclass(frozen=True)
 class DrawSamples(Request[LabelledSamples, dict[int, Any]]):
     """Ask for random samples of every chunk, positives first; ``sizes`` has the numbers of both classes by chunk."""
 

@@ -36,7 +36,45 @@ class LinearWeights:
         return w
 
 
-class MatrixDesign(LinearWeights, ABC):
+class LinearRounding(LinearWeights, ABC):
+    """Rounding errors of products with samples and a constant column, from sums of absolute terms."""
+
+    intercept: float
+
+    def recompute_values(self, w: Floats) -> Floats:
+        """Return ``w``: plain weights hold no values of samples."""
+        return w
+
+    def rounding_errors(self, w: Floats, g: Floats, mass: Floats, n_terms: int) -> RoundingErrors:
+        """Return the errors of the scores and the square of ``w``, and of the square of the combination ``g``.
+
+        Every coefficient of g is a sum of ``n_terms`` terms, whose absolute values add up to ``mass`` at most. One
+        pass over the samples.
+        """
+        weights, offset = np.abs(w), 0.0
+        if self.intercept != 0.0:
+            weights, offset = weights[:-1], abs(self.intercept) * float(weights[-1])
+        of_samples, of_columns = self._listed_sizes(weights, mass)
+        return linear_errors(w, g, (of_samples + offset, self._append_constant(of_columns, mass)), n_terms)
+
+    def column_sizes(self, mass: Floats) -> Floats:
+        """Return abs(X)' mass, the constant column included."""
+        nothing = np.zeros(self.shape[1] - (self.intercept != 0.0))
+        return self._append_constant(self._listed_sizes(nothing, mass)[1], mass)
+
+    def _append_constant(self, of_columns: Floats, mass: Floats) -> Floats:
+        return np.append(of_columns, abs(self.intercept) * mass.sum()) if self.intercept != 0.0 else of_columns
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, int]: ...
+
+    @abstractmethod
+    def _listed_sizes(self, weights: Floats, mass: Floats) -> tuple[Floats, Floats]:
+        """Return abs(X) weights and abs(X)' mass of the listed samples, without the constant column."""
+
+
+class MatrixDesign(LinearRounding):
     """Some samples of a matrix, in a given order, with ``intercept`` as the value of a constant last column."""
 
     is_sparse: bool
@@ -85,15 +123,8 @@ class MatrixDesign(LinearWeights, ABC):
     def scores_by(self, model: Floats) -> Floats:
         return self.scores(model)
 
-    def refreshed(self, w: Floats) -> Floats:
-        return w
-
-    def rounding_errors(self, w: Floats, g: Floats, mass: Floats, n_terms: int) -> RoundingErrors:
-        weights, offset = self._split(np.abs(w))
-        of_samples, of_columns = self.sizes(weights, mass)
-        if self.intercept != 0.0:
-            of_columns = np.append(of_columns, abs(self.intercept) * mass.sum())
-        return linear_errors(w, g, (of_samples + abs(offset), of_columns), n_terms)
+    def _listed_sizes(self, weights: Floats, mass: Floats) -> tuple[Floats, Floats]:
+        return self.sizes(weights, mass)
 
     def sizes(self, weights: Floats, mass: Floats) -> tuple[Floats, Floats]:
         """Return abs(X) weights and abs(X)' mass, from copies of so few samples that they fit into the cache."""

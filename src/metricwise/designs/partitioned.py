@@ -12,8 +12,7 @@ import numpy as np
 
 from metricwise._typing import Floats, Hashes, Indices, Mask
 from metricwise.designs.base import Design
-from metricwise.designs.matrix import LinearWeights, make_design
-from metricwise.rounding import RoundingErrors, linear_errors
+from metricwise.designs.matrix import LinearRounding, make_design
 
 
 class PartitionedData(Protocol):
@@ -81,7 +80,7 @@ class DataSource(PartitionedData, Protocol):
         ...
 
 
-class PartitionedDesign(LinearWeights):
+class PartitionedDesign(LinearRounding):
     """Samples of a source, in a given order, with ``intercept`` as the value of a constant last column.
 
     Parameters
@@ -135,17 +134,9 @@ class PartitionedDesign(LinearWeights):
         combination = self.source.combine(coefficients, self._find_chunks(coefficients != 0.0))
         return np.append(combination, self.intercept * c.sum()) if self.intercept != 0.0 else combination
 
-    def refreshed(self, w: Floats) -> Floats:
-        return w
-
-    def rounding_errors(self, w: Floats, g: Floats, mass: Floats, n_terms: int) -> RoundingErrors:
-        weights, offset = np.abs(w), 0.0
-        if self.intercept != 0.0:
-            weights, offset = weights[:-1], abs(self.intercept) * float(weights[-1])
+    def _listed_sizes(self, weights: Floats, mass: Floats) -> tuple[Floats, Floats]:
         of_samples, of_columns = self.source.sizes(weights, self._scatter(mass), self._chunks)
-        if self.intercept != 0.0:
-            of_columns = np.append(of_columns, abs(self.intercept) * mass.sum())
-        return linear_errors(w, g, (of_samples[self.samples] + offset, of_columns), n_terms)
+        return of_samples[self.samples], of_columns
 
     def _scatter(self, c: Floats) -> Floats:
         """Return the coefficients of all samples of the source."""

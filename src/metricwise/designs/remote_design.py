@@ -29,6 +29,7 @@ from metricwise.designs.labelled import (
     StoreCombination,
     StoreScores,
     SumFingerprints,
+    SumSizes,
     UnknownScoresError,
 )
 from metricwise.designs.matrix import LinearWeights
@@ -207,6 +208,12 @@ class RemoteDesign(LinearWeights):
         answers = self._ask(CombineBins(self._positive, to_point(c.scores), c.edges, coefficients))
         by_chunk = {number: weights for answer in answers for number, weights in answer.items()}
         return sum_weights((by_chunk[number] for number in sorted(by_chunk)), self.shape[1])
+
+    def column_sizes(self) -> tuple[Floats, Floats]:
+        """Return the sums of the absolute features of the positives and of the negatives."""
+        by_chunk = {number: sizes for answer in self._ask(SumSizes(self._positive)) for number, sizes in answer.items()}
+        pos, neg = (sum_weights((by_chunk[number][k] for number in sorted(by_chunk)), self.shape[1]) for k in (0, 1))
+        return pos, neg
 
     def sample(self, n_samples: int, seed: int) -> tuple[Design, int]:
         """Return a stratified random sample in memory, positives first, and how many positives it has.

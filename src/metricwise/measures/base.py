@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from metricwise._typing import Floats
@@ -227,3 +228,25 @@ class Table:
     fp: Any
     fn: Any
     tn: Any
+
+
+def loss_size(measure: Any, n_pos: float, n_neg: float) -> float:
+    """Return the sum of the absolute terms of the largest loss 1 - measure, which rounding errors are relative to.
+
+    Most losses are at most one. Those of correlations reach two, where all labels are wrong. The loss of a ranking is a
+    difference of weights up to both ends of the range of false positive rates, divided by the width of the range.
+
+    Examples
+    --------
+    >>> from metricwise import MCC, FBeta, PartialAuc
+    >>> loss_size(FBeta(), 2.0, 3.0), loss_size(MCC(), 2.0, 3.0), loss_size(PartialAuc(0.25, 0.5), 2.0, 3.0)
+    (1.0, 2.0, 2.0)
+    """
+    if isinstance(measure, RanksPairs):
+        low, high = measure.fpr_range
+        return high / (high - low)
+    if isinstance(measure, RestrictsLabellings):
+        return 1.0
+    tp, fp = np.array([0.0, 0.0, n_pos, n_pos]), np.array([0.0, n_neg, 0.0, n_neg])
+    values = np.asarray(measure.value(tp, fp, n_pos - tp, n_neg - fp), dtype=np.float64)
+    return float(np.max(np.abs(1.0 - values), initial=1.0))

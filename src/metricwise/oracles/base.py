@@ -12,12 +12,16 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, Self
+from functools import cached_property
+from typing import Any, NamedTuple, Protocol, Self, runtime_checkable
 
 import numpy as np
 
 from metricwise._typing import Floats
 from metricwise.kernels import selection
+from metricwise.rounding import sum_error
+
+Table = tuple[float, float]  # weights of true and of false positives
 
 _UNIT = np.ones(1)  # stands in for the weights where there are none
 
@@ -51,6 +55,9 @@ class Labelling(Protocol):
 
 class Oracle(Protocol):
     """Finds the most violated labelling; ``mistakes`` is u."""
+
+    @property
+    def classes(self) -> Classes: ...
 
     @property
     def mistakes(self) -> float: ...
@@ -91,6 +98,13 @@ class Classes:
     def neg_weight(self) -> float:
         return float(self.n_neg if self.weights is None else self.weights[self.n_pos :].sum())
 
+    @cached_property
+    def weight_errors(self) -> tuple[float, float]:
+        """By how much sums of weights of either class may differ from the exact ones."""
+        if self.weights is None:
+            return 0.0, 0.0
+        return sum_error(self.weights[: self.n_pos]), sum_error(self.weights[self.n_pos :])
+
     @property
     def has_whole_weights(self) -> bool:
         """Whether every weight is a whole number, so that a sample stands for that many copies of it."""
@@ -114,11 +128,20 @@ NO_CUT = Cut(-np.inf, -np.inf, 0.0)
 _SAMPLES_WORTH_SHARING = 10_000
 
 # Scores that differ by less than this share of the largest one are tied: rounding errors must not choose among samples.
-_TIED = 1e-11
+TIED = 1e-11
 
 # At solutions many samples and pairs lie exactly on the margin. Those this close to it count as beyond it: the
 # violation changes by no more than this, and rounding errors do not choose among them.
 ON_MARGIN = 1e-10
+
+
+@runtime_checkable
+class BoundsSlack(Protocol):
+    """An oracle with a slower variant whose value is proved to be no smaller than the slack but for rounded sums."""
+
+    def exact(self) -> Oracle:
+        """Return the variant."""
+        ...
 
 
 class MarginOracle:
@@ -163,8 +186,12 @@ class CutLabelling:
         return float(selection.labelling_slope(self.scores, direction, *self._arguments()))
 
 
-def cut_after(keys: Floats, weights: Floats | None, amount: float) -> Cut:
-    """Return the cut that takes ``amount`` of weight off the front of the ascending ``keys``; ties get equal shares."""
+def cut_after(keys: Floats, weights: Floats | None, amount: float, tied: float = TIED) -> Cut:
+    """Return the cut that takes ``amount`` of weight off the front of the ascending ``keys``; ties get equal shares.
+
+    Keys are tied if they differ by at most ``tied`` times the largest one. A sample at the end of ``amount`` is left
+    out if its part is lost in the rounding of sums: `bound_table` bounds what the cut really takes.
+    """
     if amount <= 0.0 or keys.size == 0:
         return NO_CUT
     if weights is None:
@@ -173,9 +200,29 @@ def cut_after(keys: Floats, weights: Floats | None, amount: float) -> Cut:
         total = np.cumsum(weights)
         # Rounding in the sums must not push the cut past the sample at which the amount is reached.
         last = min(int(np.searchsorted(total, amount * (1.0 - 1e-12))), keys.size - 1)
-    reach = _TIED * max(abs(keys[0]), abs(keys[-1]))
+    reach = tied * max(abs(keys[0]), abs(keys[-1]))
     low, high = float(keys[last] - reach), float(keys[last] + reach)
     first, end = np.searchsorted(keys, low, "left"), np.searchsorted(keys, high, "right")
     before = float(first) if weights is None else float(total[first - 1]) if first > 0 else 0.0
-    tied = float(end - first) if weights is None else float(total[end - 1]) - before
-    return Cut(low, high, min(max((amount - before) / tied, 0.0), 1.0))
+    on_cut = float(end - first) if weights is None else float(total[end - 1]) - before
+    if weights is not None and end == keys.size and amount >= total[-1] * (1.0 - 1e-12):
+        return Cut(low, high, 1.0)  # a loss may be steep where rounding leaves out a little of the whole class
+    return Cut(low, high, min(max((amount - before) / on_cut, 0.0), 1.0))
+
+
+def bound_table(classes: Classes, cuts: tuple[Cut, Cut], keys: tuple[Floats, Floats], weights: Any) -> Table:
+    """Return the most true and the fewest false positives that two cuts of sorted samples with weights may leave."""
+    totals = classes.pos_weight, classes.neg_weight
+    missed, alarms = (
+        _least_weight_taken(*part) for part in zip(cuts, keys, weights, totals, classes.weight_errors, strict=True)
+    )
+    return classes.pos_weight - missed, alarms
+
+
+def _least_weight_taken(cut: Cut, keys: Floats, weights: Floats, total: float, error: float) -> float:
+    """Return a lower bound of the weight that a cut takes of a class of weight ``total``; exact for all or nothing."""
+    first, end = np.searchsorted(keys, cut.low, "left"), np.searchsorted(keys, cut.high, "right")
+    if end == keys.size and (cut.share == 1.0 or first == end):
+        return total
+    taken = float(weights[:first].sum()) + cut.share * float(weights[first:end].sum())
+    return max(taken - error, 0.0)

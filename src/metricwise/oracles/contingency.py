@@ -12,15 +12,17 @@ along both axes never gain by splitting, and for ratios that are convex in the t
 
 from __future__ import annotations
 
+from copy import copy
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 
 from metricwise._typing import Floats
 from metricwise.kernels import selection, tables
-from metricwise.measures.base import CountsTable, Ratio
-from metricwise.oracles.base import Classes, Cut, CutLabelling, MarginOracle, cut_after
+from metricwise.measures.base import CountsTable, Ratio, RatioOfRates, is_monotone
+from metricwise.oracles.base import Classes, Cut, CutLabelling, MarginOracle, bound_table, cut_after
+from metricwise.rounding import gamma
 from metricwise.threads import run_both
 
 Scan = Literal["pointers", "bisection", "rising", "falling"]
@@ -30,6 +32,25 @@ def ratio_constants(ratio: Ratio, n_pos: float, n_neg: float) -> Floats:
     """Rewrite a ratio of the rates as one of the weights of true and false positives, as the kernels take it."""
     a0, a1, a2, b0, b1, b2 = ratio
     return np.array([n_pos, n_neg, a0 + a2, a1 / n_pos, -a2 / n_neg, b0 + b2, b1 / n_pos, -b2 / n_neg], dtype=float)
+
+
+def ratio_error(ratio: Ratio) -> float:
+    """Return the rounding error of a ratio as the kernels take it: its constants are differences of coefficients."""
+    a0, a1, a2, b0, b1, b2 = ratio
+    corners = [(P, Q) for P in (0.0, 1.0) for Q in (0.0, 1.0)]
+    least = min(b0 + b1 * P + b2 * (1.0 - Q) for P, Q in corners)
+    largest = max(1.0, *(abs(a0 + a1 * P + a2 * (1.0 - Q)) / least for P, Q in corners))
+    sizes = abs(a0) + abs(a1) + abs(a2) + largest * (abs(b0) + abs(b1) + abs(b2))
+    return gamma(8) * sizes / least
+
+
+def widen_tables(T: Floats, F: Floats, errors: tuple[float, float]) -> tuple[Floats, Floats]:
+    """Return fewer true and more false positives by the errors of both; those of all or nothing have none."""
+    if not any(errors):
+        return T, F
+    fewer, more = np.maximum(T - errors[0], 0.0), np.minimum(F + errors[1], F[-1])
+    fewer[-1], more[0] = T[-1], F[0]
+    return fewer, more
 
 
 class RatioShape:
@@ -151,8 +172,23 @@ class TableOracle:
         self.classes = classes
         self.mistakes = mistakes
         self._ceiling, self._floor = self._margins(measure)
+        self._table_errors, self._loss_error = (0.0, 0.0), 0.0
         self._pos, self._T, self._A = (np.empty(classes.n_pos + extra) for extra in (0, 1, 1))
         self._neg, self._F, self._B = (np.empty(classes.n_neg + extra) for extra in (0, 1, 1))
+
+    def exact(self) -> Self:
+        """Return the oracle whose value bounds the slack for the exact tables.
+
+        Sums of weights that are not whole numbers have rounding errors, and losses such as the geometric mean's may
+        rise arbitrarily steeply with them. So the loss is evaluated where it is largest within these errors.
+        """
+        oracle = copy(self)
+        if self.kind == tables.RATIO:
+            assert isinstance(self.measure, RatioOfRates)
+            oracle._loss_error = ratio_error(self.measure.ratio(self.classes.neg_weight / self.classes.pos_weight))
+        if is_monotone(self.measure):
+            oracle._table_errors = self.classes.weight_errors
+        return oracle
 
     def _margins(self, measure: CountsTable) -> tuple[float, float]:
         """Return the score above which no positive, and below which no negative, is ever mislabelled.
@@ -185,12 +221,16 @@ class TableOracle:
         selection.prefix_sums(pos, weight, classes.is_weighted, classes.pos_weight, True, scale, T, A)
         weight = neg_weights if classes.is_weighted else classes.weight_array
         selection.prefix_sums(neg, weight, classes.is_weighted, classes.neg_weight, False, scale, F, B)
+        T, F = widen_tables(T, F, self._table_errors)
         value, tp, fp = self._best_table(T, A, F, B)
         pos_cut = cut_after(pos, pos_weights, classes.pos_weight - tp)
         neg_cut = cut_after(neg, neg_weights, fp)
+        taken = tp, fp
+        if classes.is_weighted:
+            taken = bound_table(classes, (pos_cut, neg_cut), (pos, neg), (pos_weights, neg_weights))
         return CutLabelling(
-            value=value,
-            loss=1.0 - float(self.measure.value(tp, fp, classes.pos_weight - tp, classes.neg_weight - fp)),
+            value=value + self._loss_error,
+            loss=self._loss(*taken),
             table=(tp, fp),
             pos=pos_cut,
             neg=neg_cut.negate(),
@@ -198,6 +238,10 @@ class TableOracle:
             classes=classes,
             scale=scale,
         )
+
+    def _loss(self, tp: float, fp: float) -> float:
+        n_pos, n_neg = self.classes.pos_weight, self.classes.neg_weight
+        return 1.0 - float(self.measure.value(tp, fp, n_pos - tp, n_neg - fp))
 
     def _best_table(self, T: Floats, A: Floats, F: Floats, B: Floats) -> tuple[float, float, float]:
         if self.split:

@@ -15,8 +15,9 @@ must be to be convex.
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,8 @@ from numpy.typing import NDArray
 from metricwise._typing import Floats
 from metricwise.measures.base import CountsTable
 from metricwise.oracles.base import Classes, CutLabelling, cut_after
+from metricwise.oracles.contingency import widen_tables
+from metricwise.rounding import STEPS, gamma
 
 _SMALLEST_BLOCK = 16
 _BLOCKS_PER_AXIS = 1500
@@ -52,19 +55,38 @@ class GenericOracle:
         self._F = self._neg_unit * np.arange(self._neg_pieces.sum() + 1.0)
         self.n_pos, self.n_neg = float(self._T[-1]), float(self._F[-1])
         self._last = (self.n_pos, 0.0)
+        self._table_errors = (0.0, 0.0)
+        if monotone:
+            self._table_errors = (
+                _multiple_error(self._pos_unit, self.n_pos),
+                _multiple_error(self._neg_unit, self.n_neg),
+            )
         self._block_losses = self._largest_losses(self._T, self._F)
+
+    def exact(self) -> Self:
+        """Return the oracle whose value bounds the slack for the exact tables, if the measure is monotone.
+
+        Multiples of a piece that is not a whole number are rounded, and the loss is evaluated where it is largest
+        within these errors. Nothing is known of the slope of a measure that does not declare itself monotone.
+        """
+        if not any(self._table_errors):
+            return self
+        oracle = copy(self)
+        oracle._T, oracle._F = widen_tables(self._T, self._F, self._table_errors)
+        oracle._block_losses = oracle._largest_losses(oracle._T, oracle._F)
+        return oracle
 
     def violate(self, scores: Floats) -> CutLabelling:
         classes, scale, n_pos = self.classes, 1.0 / self.mistakes, self.classes.n_pos
-        pos = _sort_pieces(scores[:n_pos], self._pos_pieces)
-        neg = _sort_pieces(-scores[n_pos:], self._neg_pieces)
-        A = -scale * self._pos_unit * _prefix_sums(pos)[::-1]
-        B = -scale * self._neg_unit * _prefix_sums(neg)
+        pos, pos_sums = _sort_pieces(scores[:n_pos], self._pos_pieces)
+        neg, neg_sums = _sort_pieces(-scores[n_pos:], self._neg_pieces)
+        A = -scale * self._pos_unit * pos_sums[::-1]
+        B = -scale * self._neg_unit * neg_sums
         value, a, b = self._search(self._T, A, self._F, B)
         tp, fp = float(self._T[a]), float(self._F[b])
         return CutLabelling(
             value=value,
-            loss=float(self.losses(tp, fp)),
+            loss=self._least_loss(tp, fp),
             table=(tp, fp),
             pos=cut_after(pos, None, pos.size - a),
             neg=cut_after(neg, None, b).negate(),
@@ -72,6 +94,12 @@ class GenericOracle:
             classes=classes,
             scale=scale,
         )
+
+    def _least_loss(self, tp: float, fp: float) -> float:
+        """Return the least loss of a table within its errors; that of all or nothing has none."""
+        more = min(tp + self._table_errors[0], self.n_pos) if tp > 0.0 else tp
+        fewer = max(fp - self._table_errors[1], 0.0) if fp < self.n_neg else fp
+        return float(self.losses(more, fewer))
 
     def losses(self, T: Any, F: Any) -> Any:
         """Return the losses of tables, given by arrays that broadcast."""
@@ -157,12 +185,19 @@ def split_into_pieces(weights: Floats | None, n_samples: int) -> tuple[NDArray[n
     return np.maximum(np.rint(weights / unit), 1.0).astype(np.int64), unit
 
 
-def _sort_pieces(keys: Floats, pieces: NDArray[np.int64]) -> Floats:
+def _multiple_error(unit: float, total: float) -> float:
+    """Return by how much the multiples of a unit up to ``total`` may differ from the exact ones."""
+    return 0.0 if unit == np.floor(unit) else gamma(STEPS) * total
+
+
+def _sort_pieces(keys: Floats, pieces: NDArray[np.int64]) -> tuple[Floats, Floats]:
+    """Return the keys of all pieces in ascending order, and their cumulated sums, starting with zero.
+
+    Pieces of a sample are multiplied rather than added up, so that rounding errors grow with the samples alone.
+    """
     order = np.argsort(keys)
-    repeated: Floats = np.repeat(keys[order], pieces[order])
-    return repeated
-
-
-def _prefix_sums(keys: Floats) -> Floats:
-    """Return the cumulated keys, starting with zero."""
-    return np.concatenate([[0.0], np.cumsum(keys)])
+    keys, pieces = keys[order], pieces[order]
+    before = np.concatenate([[0.0], np.cumsum(pieces * keys)[:-1]])
+    repeated: Floats = np.repeat(keys, pieces)
+    own = np.arange(1.0, repeated.size + 1.0) - np.repeat(np.cumsum(pieces) - pieces, pieces)
+    return repeated, np.concatenate([[0.0], np.repeat(before, pieces) + own * repeated])

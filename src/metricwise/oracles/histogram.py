@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from metricwise._typing import Floats, Mask
 from metricwise.measures.base import Measure
-from metricwise.oracles.base import Labelling
+from metricwise.oracles.base import BoundsSlack, Labelling
 from metricwise.oracles.factory import make_oracle
 
 
@@ -97,9 +97,10 @@ def bracket_slack(measure: Measure, pos: ClassScores, neg: ClassScores, rounding
     total = sum(float(np.abs(c) @ bins.counts) for c, bins in zip(by_bin, (pos, neg), strict=True))
     lower = max(labelling.value - rounding * total, 0.0)
     if not (pos.width.any() or neg.width.any()):
-        return Bracket(labelling.value, labelling.value, labelling, by_bin, _changes(by_bin))
+        exact, _ = _find_violated(measure, _means(pos), _means(neg), exact=True)
+        return Bracket(labelling.value, max(exact.value, labelling.value), labelling, by_bin, _changes(by_bin))
     # The slack falls with the scores of positives and rises with those of negatives.
-    spread, spread_by_bin = _find_violated(measure, _spread(pos, -rounding), _spread(neg, rounding))
+    spread, spread_by_bin = _find_violated(measure, _spread(pos, -rounding), _spread(neg, rounding), exact=True)
     first, second = _changes(by_bin), _changes(spread_by_bin)
     changes = first[0] + second[0], first[1] + second[1]
     return Bracket(lower, max(spread.value, labelling.value), labelling, by_bin, changes)
@@ -136,11 +137,16 @@ def _spread(bins: ClassScores, shift: float) -> _Representatives:
 
 
 def _find_violated(
-    measure: Measure, pos: _Representatives, neg: _Representatives
+    measure: Measure, pos: _Representatives, neg: _Representatives, *, exact: bool = False
 ) -> tuple[Labelling, tuple[Floats, Floats]]:
-    """Return the most violated labelling, and its coefficient for a sample of every bin."""
+    """Return the most violated labelling, and its coefficient for a sample of every bin.
+
+    If ``exact``, samples within rounding of the margin count as violated, so that the value is the largest one.
+    """
     weights = np.concatenate([pos.weights, neg.weights])
     oracle = make_oracle(measure, pos.scores.size, neg.scores.size, weights)
+    if exact and isinstance(oracle, BoundsSlack):
+        oracle = oracle.exact()
     labelling = oracle.violate(np.concatenate([pos.scores, neg.scores]))
     coefficients = labelling.coefficients()
     of_pos = _by_bin(pos, coefficients[: pos.scores.size])

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from metricwise._typing import Floats
 from metricwise.kernels import pairs, partial_area, selection
-from metricwise.oracles.base import Classes, MarginOracle, cut_after
+from metricwise.oracles.base import TIED, Classes, MarginOracle, cut_after
 from metricwise.oracles.ranking import PairLabelling
 from metricwise.threads import run_both
 
@@ -34,8 +34,10 @@ class PartialAreaOracle(MarginOracle):
     def __init__(self, fpr_range: tuple[float, float], classes: Classes, mistakes: float) -> None:
         self.classes = classes
         self.mistakes = mistakes
-        self._start, self._end = (rate * classes.neg_weight for rate in fpr_range)
-        self._scale = 1.0 / (classes.pos_weight * (self._end - self._start))
+        low, high = fpr_range
+        self._start, self._end = low * classes.neg_weight, high * classes.neg_weight
+        # The difference of the rates is exact to the last digit, that of their products is not.
+        self._scale = 1.0 / (classes.pos_weight * (classes.neg_weight * (high - low)))
         lightest = 1.0 if classes.weights is None else float(classes.weights[classes.n_pos :].min())
         # This many negatives have at least the weight of the top, whichever they are.
         self._enough = int(min(np.ceil(self._end / lightest), classes.n_neg))
@@ -84,6 +86,7 @@ class PartialAreaOracle(MarginOracle):
     def _top_weights(self, neg_indices: SampleIndices, neg: Floats) -> Floats:
         """Return how much of each negative's weight belongs to the top; tied ones share what is left for them."""
         weights = None if self.classes.weights is None else self.classes.weights[neg_indices]
-        cut = cut_after(-neg[::-1], None if weights is None else weights[::-1], self._end)
+        tied = TIED if self._on_margin else 0.0  # an average over near-ties is a labelling, but not the most violated
+        cut = cut_after(-neg[::-1], None if weights is None else weights[::-1], self._end, tied)
         share = np.where(-neg < cut.low, 1.0, np.where(-neg <= cut.high, cut.share, 0.0))
         return share if weights is None else share * weights

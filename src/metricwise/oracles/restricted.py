@@ -16,7 +16,7 @@ import numpy as np
 from metricwise._typing import Floats
 from metricwise.kernels import selection, tables
 from metricwise.measures.restricted import training_value
-from metricwise.oracles.base import Classes, CutLabelling, cut_after
+from metricwise.oracles.base import Classes, CutLabelling, bound_table, cut_after
 from metricwise.threads import run_both
 
 
@@ -44,14 +44,20 @@ class _SortedClasses:
         neg_weights = none if self.neg_weights is None else self.neg_weights
         return self.pos, pos_weights, self.neg, neg_weights, self.classes.is_weighted
 
-    def labelling(self, scores: Floats, value: float, loss: float, tp: float, fp: float, scale: float) -> CutLabelling:
-        """Return the labelling that takes the best samples of either class."""
+    def labelling(self, scores: Floats, value: float, size: float, tp: float, fp: float, scale: float) -> CutLabelling:
+        """Return the labelling that takes the best samples of either class, of those of a top of ``size``."""
+        n_pos = self.classes.pos_weight
+        pos_cut = cut_after(self.pos, self.pos_weights, n_pos - tp)
         neg_cut = cut_after(self.neg, self.neg_weights, fp)
+        taken = tp, fp
+        if self.classes.is_weighted:
+            weights = self.pos_weights, self.neg_weights
+            taken = bound_table(self.classes, (pos_cut, neg_cut), (self.pos, self.neg), weights)
         return CutLabelling(
             value=value,
-            loss=loss,
+            loss=1.0 - float(training_value(*taken, n_pos, size)),
             table=(tp, fp),
-            pos=cut_after(self.pos, self.pos_weights, self.classes.pos_weight - tp),
+            pos=pos_cut,
             neg=neg_cut.negate(),
             scores=scores,
             classes=self.classes,
@@ -87,7 +93,7 @@ class AtMostOracle:
             value = selection.score_part(*ordered.arrays(), missed, alarms, scale)
         tp = self.n_pos - missed
         loss = 1.0 - float(training_value(tp, alarms, self.n_pos, self.size))
-        return ordered.labelling(scores, loss + value, loss, tp, alarms, scale)
+        return ordered.labelling(scores, loss + value, self.size, tp, alarms, scale)
 
     def _sort_exchangeable(self, scores: Floats, cost: float) -> _SortedClasses:
         """Return the sorted samples that an exchange may gain by, starting from the true labels."""
@@ -116,8 +122,7 @@ class AtLeastOracle:
             T, A, F, B = self._with_bound(T, A, F, B)
         value, a, fp = tables.scan_splitting(self._par, T, A, F, B, self.classes.has_whole_weights, self.size)
         tp = float(T[a])
-        loss = 1.0 - float(training_value(tp, fp, self.n_pos, self.size))
-        return ordered.labelling(scores, value, loss, tp, float(fp), scale)
+        return ordered.labelling(scores, value, self.size, tp, float(fp), scale)
 
     def _with_bound(self, T: Floats, A: Floats, F: Floats, B: Floats) -> tuple[Floats, Floats, Floats, Floats]:
         """Add the points where the bound T + F = size meets the grid: within samples, A and B are linear."""

@@ -31,7 +31,7 @@ from __future__ import annotations
 
 from abc import ABC
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -41,6 +41,9 @@ from metricwise.measures import PRBEP, Accuracy, BalancedAccuracy, Measure, Reca
 from metricwise.measures.base import HasViolatedLabelling, RanksPairs, RatioOfRates, RestrictsLabellings
 from metricwise.oracles.base import Classes
 from metricwise.oracles.smooth import SquaredPairHinge
+from metricwise.rounding import LONG_ROUNDING, STEPS, gamma
+
+_TINY = np.finfo(np.float64).tiny
 
 
 class LinearInShares(ABC):  # noqa: B024 - measures are registered with it, not derived from it
@@ -78,10 +81,29 @@ class SmoothedAt:
         return float(selection.dot(self.slopes, direction))
 
 
+class SharesBound(NamedTuple):
+    """What computed slopes prove of the shares that they are rounded from.
+
+    Parameters
+    ----------
+    loss : float
+        A lower bound of the shares' loss D(q).
+    sizes : array
+        Every slope differs from c(q) by at most gamma(8 n) times its size, n being the number of samples.
+    """
+
+    loss: float
+    sizes: Floats
+
+
 class SmoothedSlack(Protocol):
     """R_m for any smoothing m > 0."""
 
     def at(self, scores: Floats, smoothing: float) -> SmoothedAt: ...
+
+    def bound_shares(self, at: SmoothedAt, scores: Floats, smoothing: float) -> SharesBound:
+        """Return what the slopes at given scores prove."""
+        ...
 
 
 class SmoothedSamples:
@@ -113,6 +135,23 @@ class SmoothedSamples:
         value, held = shares.smooth_violation(*arguments, room, shift, self._scale, slopes)
         return SmoothedAt(value, slopes, held)
 
+    def bound_shares(self, at: SmoothedAt, scores: Floats, smoothing: float) -> SharesBound:
+        """Return what the slopes at given scores prove: any shares do, if they keep to the bound on their sum.
+
+        Shares that miss it are scaled until they meet it, which changes their slopes by the same factor.
+        """
+        n_pos, sizes = self._classes.n_pos, np.abs(at.slopes)
+        relative = gamma(8 * scores.size)
+        missed, alarms = float(sizes[:n_pos].sum()), float(sizes[n_pos:].sum())
+        if self._room is not None:
+            allowed = missed + self._scale * self._room
+            excess, shortage = max(alarms - allowed, 0.0), max(missed - alarms, 0.0) if self._room == 0.0 else 0.0
+            sizes[n_pos:] *= 1.0 + excess / max(relative * alarms, _TINY)
+            sizes[:n_pos] *= 1.0 + shortage / max(relative * missed, _TINY)
+            missed -= shortage
+        loss = self._margins[0] * missed + self._margins[1] * alarms
+        return SharesBound(loss - gamma(8 * scores.size + STEPS) * abs(loss), sizes)
+
     def _multiplier(self, arguments: tuple[Any, ...]) -> float:
         if self._room is None:
             return 0.0
@@ -136,6 +175,44 @@ class SmoothedPairs:
         # The slopes of squares are twice the losses: pairs beyond the corner lose so much more than half of it.
         beyond = -0.5 * float(inner.slopes[: self._classes.n_pos].sum())
         return SmoothedAt(value, slopes, max(value - beyond, 0.0))
+
+    def bound_shares(self, at: SmoothedAt, scores: Floats, smoothing: float) -> SharesBound:
+        """Return what the slopes at given scores prove, from their differences to more accurate ones.
+
+        Slopes are differences of sums, divided by the smoothing, which enlarges their rounding errors.
+        """
+        n_pos, weights = self._classes.n_pos, self._classes.weight_array
+        weights = weights if self._classes.is_weighted else np.ones(scores.size)
+        pos, neg = (scores[:n_pos], weights[:n_pos]), (scores[n_pos:], weights[n_pos:])
+        missed, missed_sizes = _share_partners(pos[0], *neg, smoothing)
+        alarms, alarms_sizes = _share_partners(-neg[0], -pos[0], pos[1], smoothing)
+        shares = weights / (self._classes.pos_weight * self._classes.neg_weight)
+        accurate = shares * np.concatenate([-missed, alarms])
+        errors = np.abs(at.slopes - accurate) + gamma(STEPS) * np.abs(accurate)
+        errors += gamma(8 * scores.size + STEPS) * LONG_ROUNDING * shares * np.concatenate([missed_sizes, alarms_sizes])
+        # Every pair has as much of the loss as of the slope of its positive.
+        loss = -float(at.slopes[:n_pos].sum()) - float(errors[:n_pos].sum())
+        loss -= gamma(scores.size + STEPS) * abs(loss)
+        return SharesBound(loss, np.abs(at.slopes) + errors / gamma(8 * scores.size))
+
+
+def _share_partners(scores: Floats, partners: Floats, weights: Floats, smoothing: float) -> tuple[Floats, Floats]:
+    """Return the sum of weights times clip((1 + partner - score) / smoothing, 0, 1) for every score, and its terms.
+
+    Sums are accumulated in extended precision, where the machine has one. The terms are a bound of their absolute sum.
+    """
+    order = np.argsort(-partners)
+    values = partners[order].astype(np.longdouble)
+    limits = scores.astype(np.longdouble) - 1.0
+    counts, sums = (
+        np.concatenate([np.zeros(1, np.longdouble), np.cumsum(part)])
+        for part in (weights[order].astype(np.longdouble), weights[order] * values)
+    )
+    some, full = (np.searchsorted(-values, -limit, "left") for limit in (limits, limits + smoothing))
+    shared = (sums[some] - sums[full] - limits * (counts[some] - counts[full])) / smoothing + counts[full]
+    total = float(weights.sum())
+    terms = 2.0 * (float(weights @ np.abs(partners)) + total * (np.abs(scores) + 2.0 + smoothing)) / smoothing + total
+    return shared.astype(np.float64), terms
 
 
 def make_smoothed_slack(

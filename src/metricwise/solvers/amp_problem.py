@@ -35,7 +35,7 @@ from metricwise.measures.base import HasViolatedLabelling, Measure, Ratio, Ratio
 from metricwise.oracles.base import Classes
 from metricwise.oracles.contingency import AdditiveOracle
 from metricwise.results import Certificate
-from metricwise.rounding import STEPS, Bounded, affine, gamma, mean_reward, ratio_above
+from metricwise.rounding import STEPS, Bounded, affine, gamma, loss_above, mean_reward, ratio_above
 from metricwise.solvers.problem import MultivariateProblem
 
 _ROUNDING = 1e-12
@@ -219,7 +219,7 @@ class AmpProblem:
         penalty = 0.5 * self.ridge * (float(w @ w) + errors.square) * (1.0 + gamma(STEPS))
         level = ratio_above(Bounded(numerator.value - penalty, numerator.error), denominator)
         lower = 1.0 - highest - gamma(STEPS) * (1.0 + abs(highest))
-        return Certificate(1.0 - level, lower, 1.0 - ratio_above(numerator, denominator))
+        return Certificate(loss_above(level), lower, loss_above(ratio_above(numerator, denominator)))
 
     def cost_sensitive(self, level: float) -> MultivariateProblem:
         """Return the inner problem of a challenge level, to be minimised.

@@ -19,10 +19,21 @@ from metricwise.designs.labelled import Bins, Edges
 from metricwise.designs.remote_design import RemoteDesign
 from metricwise.designs.remote_scores import BinCoefficients, RemoteScores, ScoreHistogram
 from metricwise.measures import get_measure, registered_names
-from metricwise.measures.base import Measure
+from metricwise.measures.base import Measure, RanksPairs, loss_size
 from metricwise.oracles import make_oracle
 from metricwise.oracles.factory import has_fast_oracle
 from metricwise.oracles.histogram import Bracket, ClassScores, bracket_slack, refine_edges
+from metricwise.results import Certificate
+from metricwise.rounding import (
+    STEPS,
+    SlackTerms,
+    combination_error,
+    gamma,
+    largest_coefficients,
+    replace_nan_bounds,
+    slack_dual,
+    slack_error,
+)
 from metricwise.solvers.problem import MultivariateProblem
 
 _MOST_HISTOGRAMS = 4  # of the same scores
@@ -157,7 +168,7 @@ class BinnedProblem:
     design: RemoteDesign
     oracle: BinnedOracle
     measure: Measure
-    bounds_rounding: ClassVar[bool] = False  # edges of bins are farther apart than rounding errors
+    bounds_rounding: ClassVar[bool] = True
 
     @property
     def cost(self) -> float:
@@ -166,6 +177,41 @@ class BinnedProblem:
     def objective(self, w: Floats, labelling: BinnedLabelling) -> float:
         """Return an upper bound of J(w), given the most violated labelling at w."""
         return 0.5 * float(w @ w) + self.cost * labelling.value
+
+    def prove(self, w: Floats, loss: float, direction: Floats, n_terms: int) -> Certificate:
+        """Return bounds that hold in exact arithmetic: J(w), and the dual value of a combination of labellings.
+
+        Scores are at most the sums of their absolute terms, so that the sums of the absolute features of both classes
+        bound all rounding errors. One product, and one pass for these sums.
+
+        Parameters
+        ----------
+        w : array
+            The weights.
+        loss : float
+            The combined loss of the labellings.
+        direction : array
+            The product of their combined coefficients with the samples.
+        n_terms : int
+            Number of labellings.
+        """
+        n_samples, g = self.design.shape[0], self.cost * direction
+        counts = np.array([self.design.n_pos, self.design.n_neg], dtype=np.float64)
+        fpr_range = self.measure.fpr_range if isinstance(self.measure, RanksPairs) else None
+        largest = largest_coefficients(np.array([True, False]), counts, self.oracle.mistakes, fpr_range) / counts
+        of_columns = largest @ np.array(self.design.column_sizes())
+        score_terms = float(of_columns @ np.abs(w))
+        size, relative = loss_size(self.measure, *counts), gamma(w.size + STEPS)
+        terms = SlackTerms(size, score_terms, relative * score_terms, n_samples)
+        labelling = self.oracle.violate(self.design.scores(w))  # those of the last step have gathered rounding errors
+        rounding = slack_error(terms, ranks=fpr_range is not None)
+        slack = labelling.value + rounding
+        upper = 0.5 * float(w @ w) * (1.0 + relative) + self.cost * slack
+        square = float(g @ g) + combination_error(g, self.cost * of_columns, n_samples + n_terms)
+        lower = slack_dual(self.cost, loss, square, (size, n_samples, n_terms))
+        # Rounding may have raised the value by as much as the bound allows it to be too low.
+        score_error = self.cost * (labelling.error + 2.0 * rounding)
+        return Certificate(*replace_nan_bounds(upper, lower, slack), score_error)
 
     def sample(self, n_samples: int, random: np.random.Generator) -> MultivariateProblem:
         """Return the problem on a random sample in memory, with the same share of positives and the same cost."""

@@ -33,8 +33,17 @@ from metricwise.solvers.cuts import Cuts, cuts_schema
 from metricwise.solvers.line_search import Line, minimise_along
 from metricwise.solvers.loop import Limits, make_history, run
 from metricwise.solvers.problem import MultivariateProblem, combine_labellings
-from metricwise.solvers.saved import COUNT, PROGRESS, Arrays, pack_fields, progress_arrays, set_progress, unpack_fields
-from metricwise.solvers.schema import ArrayField, Schema, check_arrays, require_state
+from metricwise.solvers.saved import (
+    COUNT,
+    PROGRESS,
+    Arrays,
+    pack_fields,
+    progress_arrays,
+    require_bounds,
+    set_progress,
+    unpack_fields,
+)
+from metricwise.solvers.schema import ArrayField, Schema, check_arrays
 
 _NO_BETTER = 1e-6
 _MOST_STEPS_AT_ZERO = 200
@@ -43,7 +52,6 @@ _LINE_ACCURACY = 0.1  # of the duality gap
 _FLAT = 0.1  # of the slope at the start of a line: a descent that has become so slow has ended
 _LEAST_BEYOND = 0.02
 _SAMPLE_TOL = 1e-3
-_CROSSED = 1e-6  # of the objective: bounds that exceed each other by less do so by rounding
 _KEPT: Schema = {
     "w": ArrayField("float", ("weights",)),
     "lower": ArrayField("float", may_be_infinite=True),
@@ -266,8 +274,7 @@ class CuttingPlane:
         scores = problem.design.scores(w)
         labelling = problem.oracle.violate(scores)
         upper, kept = problem.objective(w, labelling), unpack_fields(arrays, _KEPT)
-        require_state(np.isfinite(upper), "'w' has no finite objective")
-        require_state(kept["lower"] <= upper + _CROSSED * abs(upper), "'lower' exceeds the objective of 'w'")
+        require_bounds(upper, kept["lower"])
         state = CuttingPlaneState(cuts=cuts, scores=scores, labelling=labelling, upper=upper, **kept)
         set_progress(state, arrays)
         return state

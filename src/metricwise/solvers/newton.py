@@ -32,18 +32,17 @@ from metricwise.designs.base import BoundsRounding
 from metricwise.oracles.base import Classes
 from metricwise.oracles.smooth import LossAt, SmoothLoss, SquaredPairHinge
 from metricwise.results import Certificate, HistoryEntry, Objective, ProblemDescription, Result, Status, Witness
-from metricwise.rounding import settle, squared_pairs_dual, squared_pairs_sizes, widen_squared_pairs
+from metricwise.rounding import replace_nan_bounds, squared_pairs_dual, squared_pairs_sizes, widen_squared_pairs
 from metricwise.solvers.loop import Limits, make_history, run
 from metricwise.solvers.problem import draw_sample, order_positives_first
-from metricwise.solvers.saved import PROGRESS, Arrays, progress_arrays, set_progress
-from metricwise.solvers.schema import ArrayField, Schema, check_arrays, require_state
+from metricwise.solvers.saved import PROGRESS, Arrays, progress_arrays, require_bounds, set_progress
+from metricwise.solvers.schema import ArrayField, Schema, check_arrays
 
 _MOST_PRODUCTS = 100
 _MOST_TRIALS = 30
 _SUFFICIENT = 1e-4  # of the decrease that the slope predicts
 _NO_BETTER = 1e-6
 _SAMPLE_TOL = 1e-2
-_CROSSED = 1e-6  # of the objective: bounds that exceed each other by less do so by rounding
 _SCHEMA: Schema = {
     "w": ArrayField("float", ("weights",)),
     "lower": ArrayField("float", may_be_infinite=True),
@@ -224,7 +223,7 @@ class TruncatedNewton:
         if not isinstance(problem.design, BoundsRounding) or not isinstance(problem.loss, SquaredPairHinge):
             return self.certificate(problem, state)
         design: Any = problem.design
-        w = design.refreshed(state.w)
+        w = design.recompute_values(state.w)
         scores, weights = design.scores(w), problem.loss.classes.weight_array
         weights = weights if problem.loss.classes.is_weighted else np.ones(scores.size)
         loss, positive = problem.loss.at(scores), np.arange(scores.size) < problem.n_pos
@@ -235,7 +234,7 @@ class TruncatedNewton:
         upper = 0.5 * (float(w @ design.covector(w)) + errors.square) + problem.cost * above
         square = float(g @ design.covector(g)) + errors.combination
         lower = squared_pairs_dual(problem.cost, loss.value, loss.slopes, scores, (size, slope_sizes), square)
-        return Certificate(*settle(upper, lower, above))
+        return Certificate(*replace_nan_bounds(upper, lower, above))
 
     def check_convergence(self, problem: SmoothProblem, state: NewtonState, limits: Limits) -> Status | None:
         """Return the status if the gap is small enough."""
@@ -263,8 +262,7 @@ class TruncatedNewton:
         loss = problem.loss.at(scores)
         upper = 0.5 * float(w @ problem.design.covector(w)) + problem.cost * loss.value
         lower = float(arrays["lower"])
-        require_state(np.isfinite(upper), "'w' has no finite objective")
-        require_state(lower <= upper + _CROSSED * abs(upper), "'lower' exceeds the objective of 'w'")
+        require_bounds(upper, lower)
         state = NewtonState(w, scores, loss, upper, at_zero, lower=lower)
         self._update_bounds(problem, state)
         set_progress(state, arrays)

@@ -12,11 +12,20 @@ from metricwise._typing import Floats, Indices
 from metricwise.designs import Design
 from metricwise.designs.base import BoundsRounding, sample_sizes
 from metricwise.measures import Accuracy, HasMistakeCosts, Measure
-from metricwise.measures.base import RanksPairs
+from metricwise.measures.base import RanksPairs, RestrictsLabellings, loss_size
 from metricwise.oracles import Labelling, Oracle, make_oracle
-from metricwise.oracles.base import MarginOracle
+from metricwise.oracles.base import BoundsSlack
 from metricwise.results import Certificate, Witness
-from metricwise.rounding import STEPS, gamma, masses, settle, slack_error
+from metricwise.rounding import (
+    STEPS,
+    SlackTerms,
+    gamma,
+    largest_coefficients,
+    replace_nan_bounds,
+    slack_dual,
+    slack_error,
+    widen_restricted,
+)
 
 
 @dataclass(frozen=True)
@@ -43,24 +52,40 @@ class MultivariateProblem:
         """Whether bounds can be proved: rounding errors of the products are known."""
         return isinstance(self.design, BoundsRounding)
 
-    def prove(self, w: Floats, loss: float, direction: Floats, n_terms: int) -> Certificate:
+    def prove(
+        self, w: Floats, loss: float, direction: Floats, n_terms: int, sizes: Floats | None = None
+    ) -> Certificate:
         """Return bounds that hold in exact arithmetic: J(w), and the dual value of a combination of labellings.
 
-        ``loss`` is the combined loss, ``direction`` the product of their combined coefficients with the samples, and
-        ``n_terms`` the number of labellings.
+        Parameters
+        ----------
+        w : array
+            The weights.
+        loss : float
+            The combined loss of the labellings.
+        direction : array
+            The product of their combined coefficients with the samples.
+        n_terms : int
+            Number of labellings, or of the terms that every coefficient is a sum of.
+        sizes : array, optional
+            Sums of the absolute terms of the coefficients, where these may exceed the coefficients of labellings.
         """
         design: Any = self.design
-        w, g = design.refreshed(w), design.refreshed(self.cost * direction)
-        mass = self._masses
+        w, g = design.recompute_values(w), design.recompute_values(self.cost * direction)
+        largest = self._largest_coefficients
+        mass = largest if sizes is None else np.maximum(sizes, largest)
         errors = design.rounding_errors(w, g, self.cost * mass, n_terms)
         scores = design.scores(w)
-        oracle = self.oracle.exact() if isinstance(self.oracle, MarginOracle) else self.oracle
-        slack = oracle.violate(scores).value + slack_error(
-            mass, scores, errors.scores, ranks=isinstance(self.measure, RanksPairs)
+        oracle = self.oracle.exact() if isinstance(self.oracle, BoundsSlack) else self.oracle
+        terms = SlackTerms(
+            self._loss_size, float(largest @ np.abs(scores)), float(largest @ errors.scores), scores.size
         )
+        if isinstance(self.measure, RestrictsLabellings):
+            terms = widen_restricted(terms, largest, scores, self.oracle.classes.weight_errors)
+        slack = oracle.violate(scores).value + slack_error(terms, ranks=isinstance(self.measure, RanksPairs))
         upper = 0.5 * (float(w @ design.covector(w)) + errors.square) + self.cost * slack
         lower = self._dual_value(loss, float(g @ design.covector(g)) + errors.combination, n_terms)
-        return Certificate(*settle(upper, lower, slack))
+        return Certificate(*replace_nan_bounds(upper, lower, slack))
 
     def bound_choices(self, loss: float, direction: Floats, square: float, n_terms: int) -> float:
         """Return the dual value of a combination of labellings whose direction counts in part only.
@@ -69,20 +94,23 @@ class MultivariateProblem:
         """
         design: Any = self.design
         g, nothing = self.cost * direction, np.zeros(self.design.shape[1])
-        errors = design.rounding_errors(nothing, g, self.cost * self._masses, n_terms)
+        errors = design.rounding_errors(nothing, g, self.cost * self._largest_coefficients, n_terms)
         return self._dual_value(loss, self.cost**2 * square * (1.0 + gamma(STEPS)) + errors.combination, n_terms)
 
     def _dual_value(self, loss: float, square: float, n_terms: int) -> float:
-        # Coefficients that rounding leaves a little too large belong to no labelling; they count as a larger loss.
-        rounding = gamma(8 * (self.design.shape[0] + n_terms) + STEPS)
-        return self.cost * (loss - rounding * (1.0 + abs(loss))) - 0.5 * square * (1.0 + gamma(STEPS))
+        return slack_dual(self.cost, loss, square, (self._loss_size, self.design.shape[0], n_terms))
 
     @property
-    def _masses(self) -> Floats:
-        n_samples = self.design.shape[0]
-        weights = np.ones(n_samples) if self.weights is None else self.weights
+    def _loss_size(self) -> float:
+        classes = self.oracle.classes
+        return loss_size(self.measure, classes.pos_weight, classes.neg_weight)
+
+    @property
+    def _largest_coefficients(self) -> Floats:
+        n_samples, weights = self.design.shape[0], self.oracle.classes.weights
+        weights = np.ones(n_samples) if weights is None else weights
         fpr_range = self.measure.fpr_range if isinstance(self.measure, RanksPairs) else None
-        return masses(np.arange(n_samples) < self.n_pos, weights, self.oracle.mistakes, fpr_range)
+        return largest_coefficients(np.arange(n_samples) < self.n_pos, weights, self.oracle.mistakes, fpr_range)
 
     def with_cost(self, cost: float) -> MultivariateProblem:
         """Return the same problem with another cost of the slack."""

@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 
 from metricwise.results import HistoryEntry
 from metricwise.solvers.loop import State
-from metricwise.solvers.schema import MOST, ArrayField, Schema
+from metricwise.solvers.schema import MOST, ArrayField, Schema, require_state
 
 Arrays = dict[str, NDArray[Any]]
 
+_CROSSED = 1e-6  # of the objective: bounds that exceed each other by less do so by rounding
 COUNT = ArrayField("count", low=0, high=MOST)
 _HISTORY: Schema = {
     "iteration": ArrayField("count", ("history",), low=1, high=MOST, is_rising=True),
@@ -89,3 +90,9 @@ def set_progress(state: State, arrays: Mapping[str, NDArray[Any]]) -> None:
     state.iteration, state.seconds = int(arrays["iteration"]), float(arrays["seconds"])
     columns = [arrays[f"history_{item.name}"].tolist() for item in fields(HistoryEntry)]
     state.history = [HistoryEntry(*entry) for entry in zip(*columns, strict=True)]
+
+
+def require_bounds(upper: float, lower: float) -> None:
+    """Raise a `StateError` unless a stored lower bound can be one of an objective that was computed again."""
+    require_state(np.isfinite(upper), "'w' has no finite objective")
+    require_state(lower <= upper + _CROSSED * abs(upper), "'lower' exceeds the objective of 'w'")

@@ -29,7 +29,6 @@ from metricwise._state import stored_fields
 from metricwise._typing import Floats
 from metricwise.oracles.smoothed import SmoothedAt, SmoothedSlack, make_smoothed_slack
 from metricwise.results import Certificate, HistoryEntry, ProblemDescription, Result, Status, Witness
-from metricwise.rounding import STEPS, gamma
 from metricwise.solvers.loop import Limits, make_history
 from metricwise.solvers.problem import MultivariateProblem
 
@@ -43,7 +42,6 @@ _MOST_TRIALS = 40
 _MOST_IDLE_STEPS = 100
 _SUFFICIENT = 1e-4  # of the decrease that the slope predicts
 _FLAT = 0.5  # of the slope at the start of a line
-_SHARES = 1e-12  # of the terms of the loss: by how much shares may miss the bound on samples predicted positive
 _ROUNDING = 1e-14  # of the terms of the objective: a smaller shortfall of the decrease is rounding
 
 
@@ -213,12 +211,9 @@ def _prove(problem: MultivariateProblem, state: SmoothingState) -> Certificate:
     """Return the bounds in exact arithmetic; shares at any scores prove one, however these were computed."""
     if not problem.bounds_rounding:
         return Certificate(state.upper, min(max(state.lower, 0.0), state.upper), state.loss_bound)
-    at, scores = state.proof.at, state.proof.scores
-    products = at.slopes * scores
-    # The loss of the shares is what their scores leave of the value; small differences of large terms are uncertain.
-    sizes = abs(at.value) + at.prox_term + float(np.abs(products).sum())
-    loss = at.value + at.prox_term - float(products.sum()) - gamma(8 * scores.size + STEPS) * sizes - _SHARES * sizes
-    return problem.prove(state.best, loss, state.proof.combined, 1)
+    scores = state.proof.scores
+    loss, sizes = state.slack.bound_shares(state.proof.at, scores, state.proof_smoothing)
+    return problem.prove(state.best, loss, state.proof.combined, 8 * scores.size, sizes)
 
 
 def _evaluate(
