@@ -44,6 +44,7 @@ N_SETTINGS = 5
 FIXED_COSTS = None
 
 _REASSOCIATE = {"reassoc", "contract", "nsz"}
+_LEAST_SQUARE = 1e-300  # one over it is finite
 _FARTHEST = 1e4  # variances: the square of the distance at which an outlier counts in the statistics
 _AHEAD = 2  # samples to fetch early: in random order, waiting for memory would take longer than the arithmetic
 _EVERY_SAMPLE_UNTIL, _SAMPLES_PER_PACE = 256, 16
@@ -230,7 +231,7 @@ def _meet_features(data, indices, first, last, precision):
     for p in range(first, last):
         j = nb.uint64(indices[p])
         if precision[j] == 0.0 and data[p] != 0.0:
-            precision[j] = 1.0 / max(data[p] * data[p], 1e-300)
+            precision[j] = 1.0 / max(data[p] * data[p], _LEAST_SQUARE)
         if precision[j] > 0.0:  # else the square may be NaN
             square += data[p] * data[p] * precision[j]
     return square
@@ -342,12 +343,11 @@ def observe_sparse(data, indices, indptr, samples, counts, second, start, stop):
                 second[j] += square
 
 
-# With the error model of numpy a division needs no check for zero, and several features are computed at a time.
 @kernel
 def rescale_sparse(counts, second, observed, precision, shares):
     """Set the precision of the features observed so far, and the share of every feature in the square of a sample."""
     for j in range(counts.size):
-        is_used = (second[j] > 0.0) & (second[j] < math.inf)
+        is_used = (second[j] > _LEAST_SQUARE) & (second[j] < math.inf)
         share = math.sqrt(counts[j] * observed)
         shares[j] = share if is_used else 0.0
         precision[j] = share / second[j] if is_used else precision[j]
