@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from metricwise._typing import Labels
+from metricwise.csr import check_csr_arrays
 from metricwise.persistence.allowed import find_class
 from metricwise.persistence.compiled import COMPILED
 from metricwise.persistence.names import VALUES, find_value, is_own
@@ -135,14 +136,14 @@ class TreeReader:
         data, indices, indptr = (
             _check_type(self._decode(entry[key]), np.ndarray) for key in ("data", "indices", "indptr")
         )
-        if data.dtype.kind not in "biuf" or indices.dtype.kind not in "iu" or indptr.dtype.kind not in "iu":
+        if data.dtype.kind not in "biuf":
             raise ValueError("a sparse matrix is not made of numbers")
-        if indptr.size != (rows if entry["format"] == "csr" else columns) + 1:
-            raise ValueError("the arrays of a sparse matrix do not fit its shape")
+        try:
+            check_csr_arrays(data, indices, indptr, (rows, columns) if entry["format"] == "csr" else (columns, rows))
+        except ValueError as error:
+            raise ValueError(f"a sparse matrix is damaged: {error}") from None
         self._count_copies(data, indices, indptr)
-        made = cls((data, indices, indptr), shape=(rows, columns))
-        made.check_format(full_check=True)
-        return made
+        return cls((data, indices, indptr), shape=(rows, columns))
 
     def _read_scalar(self, entry: dict[str, Any]) -> Any:
         dtype = _make_dtype(entry["dtype"])
