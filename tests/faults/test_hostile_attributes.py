@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import tracemalloc
+import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeClassifier
 
 import metricwise as mw
 from fuzzing.model_files import read_archive, write_archive
@@ -52,6 +56,59 @@ def _change(path: Path, name: str, target: Path, **fields: Any) -> Path:
         entry["fields"] |= fields
     target.write_bytes(write_archive(header, model, arrays))
     return target
+
+
+def _fit_sparse_machine(**settings: Any) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # of probability
+        return SVC(**settings).fit(stock.SPARSE, stock.y)
+
+
+@pytest.mark.parametrize("model", [KNeighborsClassifier(), SVC()], ids=lambda model: type(model).__name__)
+def test_sparse_matrices_with_rows_beyond_the_end_are_refused(tmp_path: Path, model: Any) -> None:
+    path = tmp_path / "x.mw"
+    mw.save(model.fit(stock.SPARSE, stock.y), path)
+    header, tree, arrays = read_archive(path)
+    matrix = next(entry for entry in tree["entries"] if entry["kind"] == "sparse")
+    number = tree["entries"][matrix["indptr"]["at"]]["number"]
+    arrays[number][1:-1], arrays[number][-1] = 2**30, 0
+    path.write_bytes(write_archive(header, tree, arrays))
+    assert_load_raises(path, "a sparse matrix is damaged: indptr must rise")
+
+
+@pytest.mark.parametrize("difference", [-3, -1, 1, 10**6])
+def test_trees_with_another_depth_are_refused(tmp_path: Path, difference: int) -> None:
+    path = tmp_path / "x.mw"
+    mw.save(DecisionTreeClassifier().fit(stock.X, stock.y), path)
+    header, tree, arrays = read_archive(path)
+    (entry,) = (entry for entry in tree["entries"] if entry["kind"] == "tree")
+    entry["max_depth"] += difference
+    path.write_bytes(write_archive(header, tree, arrays))
+    assert_load_raises(path, "a decision tree is damaged")
+
+
+def test_trees_whose_nodes_have_two_parents_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "x.mw"
+    mw.save(DecisionTreeClassifier().fit(stock.X, stock.y), path)
+    header, tree, arrays = read_archive(path)
+    nodes = next(array for array in arrays.values() if array.dtype.names is not None)
+    nodes["left_child"][0] = nodes["right_child"][0]
+    path.write_bytes(write_archive(header, tree, arrays))
+    assert_load_raises(path, "a decision tree is damaged")
+
+
+@pytest.mark.parametrize("changed", [("probability", "_effective_probability"), ("probability",)], ids=str)
+@pytest.mark.parametrize("before", [False, True])
+def test_machines_whose_flags_and_probabilities_differ_are_refused(
+    tmp_path: Path, before: bool, changed: tuple[str, ...]
+) -> None:
+    path = tmp_path / "x.mw"
+    mw.save(_fit_sparse_machine(probability=before), path)
+    assert mw.load(path).probability == before
+    header, tree, arrays = read_archive(path)
+    tree["entries"][-1]["fields"] |= {key: not before for key in changed if key in tree["entries"][-1]["fields"]}
+    path.write_bytes(write_archive(header, tree, arrays))
+    assert_load_raises(path, "a kernel machine is damaged")
 
 
 _TERMS = {"is": "dict", "items": [["red", 0], ["bird", 10**8]]}

@@ -50,6 +50,8 @@ def _read_tree(values: dict[str, Any]) -> Any:
     inner = nodes["left_child"] != -1
     _check_children(nodes["left_child"], nodes["right_child"], inner)
     require(are_within(nodes["feature"][inner], n_features), _WRONG_TREE)
+    # Compiled code reserves memory for paths of this length.
+    require(_measure_depth(nodes["left_child"], nodes["right_child"], inner) == values["max_depth"], _WRONG_TREE)
     tree = tree_class(n_features, n_classes.astype(np.intp), n_outputs)
     state = {name: values[name] for name in ("max_depth", "node_count")}
     tree.__setstate__({**state, "nodes": nodes, "values": np.ascontiguousarray(contents)})
@@ -64,6 +66,17 @@ def _check_children(left: Any, right: Any, inner: Any) -> None:
     numbers = np.flatnonzero(inner)
     for child in (left[inner].astype(np.int64), right[inner].astype(np.int64)):
         require(np.all(child > numbers) and np.all(child < inner.size), _WRONG_TREE)
+
+
+def _measure_depth(left: Any, right: Any, inner: Any) -> int:
+    """Return the depth of a tree; ValueError unless every node but the first has one parent."""
+    children = np.concatenate([left[inner], right[inner]])
+    require(np.array_equal(np.sort(children), np.arange(1, inner.size)), _WRONG_TREE)
+    depth, level = 0, np.zeros(1, dtype=np.intp)
+    while (level := level[inner[level]]).size:
+        level = np.concatenate([left[level], right[level]])
+        depth += 1
+    return depth
 
 
 def are_within(indices: Any, size: int) -> bool:

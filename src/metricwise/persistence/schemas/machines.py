@@ -67,7 +67,11 @@ def _check_machine(values: Values, sizes: Sizes) -> None:
     n_classes, n_vectors = sizes["C"], sizes["V"]
     require(n_classes >= 2 and sizes["D"] == n_classes - 1, _MACHINE_DAMAGED)
     pairs = n_classes * (n_classes - 1) // 2
-    require(sizes["P"] == pairs and sizes["Q"] in (0, pairs), _MACHINE_DAMAGED)
+    require(sizes["P"] == pairs, _MACHINE_DAMAGED)
+    # Compiled code reads Platt's parameters if it is told so: which of the flags tells it depends on the version.
+    for key in ("probability", "_effective_probability"):
+        has_probabilities = values.get(key, values["probability"]) not in (False, "deprecated")
+        require(sizes["Q"] == (pairs if has_probabilities else 0), _MACHINE_DAMAGED)
     counts, samples, vectors = values["_n_support"], values["support_"], values["support_vectors_"]
     require(np.all(counts >= 0) and counts.sum(dtype=np.int64) == n_vectors, _MACHINE_DAMAGED)
     require(np.all(samples >= 0) and np.all(samples < values["shape_fit_"][0]), _MACHINE_DAMAGED)
