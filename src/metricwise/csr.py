@@ -1,7 +1,7 @@
 """The one check of the arrays of a CSR matrix, before compiled code follows them.
 
-SciPy's ``check_format`` is not enough: it does not compare the entries of ``indptr`` with one another if the last one is
-zero, and it takes their differences, which overflow.
+SciPy's ``check_format`` is not enough: it does not compare the entries of ``indptr`` with one another if the last one
+is zero, and it takes their differences, which overflow.
 """
 
 from __future__ import annotations

@@ -82,7 +82,7 @@ DAMAGES = {
     "negative start": ("indptr", 100, -(2**30)),
     "start beyond the end": ("indptr", 100, 2**30),
     "no entries, starts beyond the end": ("indptr", slice(1, None), [2**30] * 199 + [0]),
-    "starts whose difference overflows": ("indptr", slice(100, 102), [2**31 - 1, -(2**31)]),
+    "starts whose difference overflows": ("indptr", slice(100, 103), [2**31 - 1, -(2**31), -1]),
 }
 
 

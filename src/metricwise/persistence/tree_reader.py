@@ -14,7 +14,7 @@ from metricwise.persistence.compiled import COMPILED
 from metricwise.persistence.names import VALUES, find_value, is_own
 from metricwise.persistence.objects import make_object
 from metricwise.persistence.old import NEWEST_FORMAT, StoredObject, translate, upgrade
-from metricwise.persistence.tree_writer import SCALAR_KINDS, SPARSE_CLASSES
+from metricwise.persistence.tree_writer import OBJECT_TYPE, SCALAR_KINDS, SPARSE_CLASSES
 
 _DEEPEST = 100
 _PLAIN = (bool, int, str)
@@ -182,6 +182,8 @@ def _check_index(value: Any) -> int:
 
 
 def _make_dtype(text: Any) -> Any:
+    if text == OBJECT_TYPE:
+        return np.dtype(object)  # schemas accept it where a model has one
     dtype = np.dtype(_check_type(text, str))
     if dtype.hasobject or dtype.names is not None:
         raise ValueError(f"{dtype} is no type of numbers")

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from sklearn.model_selection import KFold, StratifiedKFold
 
 from metricwise._sklearn import HELD_CLASSES
 from metricwise.persistence.schemas.kinds import (
@@ -42,7 +43,7 @@ def _count_selected(part: Any) -> int | None:
 
 def _count_imputed(part: Any) -> int:
     kept = ~np.array([isinstance(one, float) and np.isnan(one) for one in part.statistics_.tolist()])
-    n_kept = kept.size if part.keep_empty_features or part.strategy == "constant" else int(kept.sum())
+    n_kept = kept.size if part.keep_empty_features else int(kept.sum())
     return n_kept + (part.indicator_.features_.size if part.indicator_ is not None else 0)
 
 
@@ -244,6 +245,20 @@ _SHUFFLED = Schema(always={**_FOLDS, "shuffle": flag})
 _SHARES = either(nothing, real(0.0))
 _RANDOM = Schema(always={**_FOLDS, "test_size": _SHARES, "train_size": _SHARES, "_default_test_size": real(0.0)})
 
+
+def _describe_repeated(splitter: type) -> Schema:
+    return Schema(
+        always={
+            "cv": lambda value, sizes: value is splitter,
+            "n_repeats": whole(1),
+            "random_state": _SEED,
+            "cvargs": lambda value, sizes: (
+                type(value) is dict and list(value) == ["n_splits"] and whole(1)(value["n_splits"], sizes)
+            ),
+        }
+    )
+
+
 SCHEMAS: dict[str, Schema] = {
     "sklearn.compose.ColumnTransformer": Schema(
         {
@@ -272,6 +287,8 @@ SCHEMAS: dict[str, Schema] = {
     ),
     "sklearn.model_selection.GroupKFold": _SHUFFLED,
     "sklearn.model_selection.KFold": _SHUFFLED,
+    "sklearn.model_selection.RepeatedKFold": _describe_repeated(KFold),
+    "sklearn.model_selection.RepeatedStratifiedKFold": _describe_repeated(StratifiedKFold),
     "sklearn.model_selection.ShuffleSplit": _RANDOM,
     "sklearn.model_selection.StratifiedGroupKFold": _SHUFFLED,
     "sklearn.model_selection.StratifiedKFold": _SHUFFLED,

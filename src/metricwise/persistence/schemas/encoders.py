@@ -24,9 +24,10 @@ from metricwise.persistence.schemas.kinds import (
     real,
     size,
     text,
+    texts,
     whole,
 )
-from metricwise.persistence.schemas.parts import number_type, require
+from metricwise.persistence.schemas.parts import data_type, number_type, require
 from metricwise.persistence.schemas.schema import Schema
 
 _F = {"n_features_in_": size("F", low=1)}
@@ -149,11 +150,11 @@ SCHEMAS: dict[str, Schema] = {
     "sklearn.impute.SimpleImputer": Schema(
         {
             **_F,
-            "_fit_dtype": number_type,
+            "_fit_dtype": data_type,
             "indicator_": either(nothing, of_class("MissingIndicator")),
             "statistics_": either(array("number", "F"), items(plain, "F")),
         },
-        {"_fill_dtype": number_type},
+        {"_fill_dtype": data_type},
         parameters={
             "fill_value": plain,
             "missing_values": plain,
@@ -185,7 +186,9 @@ SCHEMAS: dict[str, Schema] = {
             "categories": _GIVEN,
             "dtype": number_type,
             "feature_name_combiner": text("concat"),
-            "drop": either(nothing, text("first", "if_binary"), items(plain, "*"), array("number", "*"), listed(plain)),
+            "drop": either(
+                nothing, text("first", "if_binary"), items(plain, "*"), array("number", "*"), texts("*"), listed(plain)
+            ),
         },
         relate=_check_one_hot,
     ),

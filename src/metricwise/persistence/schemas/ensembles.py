@@ -227,11 +227,11 @@ SCHEMAS: dict[str, Schema] = {
             "_fitted_with_sw": flag,
             "do_early_stopping_": flag,
             "_use_validation_data": flag,
-            "_scorer": nothing,
             "train_score_": _SCORES,
             "validation_score_": _SCORES,
         },
         relate=_check_histogram_boosting,
+        derived=("_scorer", "_raw_predict"),  # early stopping leaves its own
     ),
     "sklearn.ensemble.RandomForestClassifier": _describe_forest("DecisionTreeClassifier"),
     # `metricwise.persistence.compiled` checks its nodes.

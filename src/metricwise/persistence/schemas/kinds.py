@@ -19,11 +19,12 @@ Values = dict[str, Any]
 Check = Callable[[Any, Sizes], bool]
 Dimension = str | int
 
+_INTEGERS = (np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64)
 _TYPES = {
     "float": (np.float32, np.float64),
-    "int": (np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64),
+    "int": _INTEGERS,
     "bool": (np.bool_,),
-    "number": (np.bool_, np.int8, np.int16, np.int32, np.int64, np.uint8, np.float32, np.float64),
+    "number": (np.bool_, *_INTEGERS, np.float16, np.float32, np.float64),
     "double": (np.float64,),
     "int32": (np.int32,),
     "int64": (np.int64,),
@@ -140,19 +141,19 @@ def floats(value: Any, sizes: Sizes) -> bool:
     return type(value) is np.ndarray and value.dtype in _TYPES["float"]
 
 
-def sparse_rows(*dimensions: Dimension) -> Check:
-    """Accept a sparse matrix of floats in rows."""
+def sparse_rows(*dimensions: Dimension, kind: str = "float") -> Check:
+    """Accept a sparse matrix of a kind of numbers in rows."""
     return lambda value, sizes: (
         sparse.issparse(value)
         and value.format == "csr"
-        and value.dtype in _TYPES["float"]
+        and value.dtype in _TYPES[kind]
         and _binds(sizes, dimensions, value.shape)
     )
 
 
-def matrix(*dimensions: Dimension) -> Check:
-    """Accept floats, as an array or a sparse matrix."""
-    return either(array("float", *dimensions), sparse_rows(*dimensions))
+def matrix(*dimensions: Dimension, kind: str = "float") -> Check:
+    """Accept a kind of numbers, as an array or a sparse matrix."""
+    return either(array(kind, *dimensions), sparse_rows(*dimensions, kind=kind))
 
 
 def indices(below: Dimension, *dimensions: Dimension) -> Check:
@@ -210,7 +211,7 @@ def is_label_array(value: Any) -> bool:
         found = value.tolist()
         one_kind = all(isinstance(item, str) for item in found) or all(map(is_real, found))
         return one_kind and all(a < b for a, b in pairwise(found))
-    in_kind = value.dtype.kind in "US" or value.dtype in _TYPES["number"] or value.dtype in _TYPES["int"]
+    in_kind = value.dtype.kind in "US" or value.dtype in _TYPES["number"]
     return (
         in_kind
         and (value.dtype.kind in "bUS" or bool(np.all(np.isfinite(value))))

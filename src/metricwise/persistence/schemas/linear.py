@@ -65,10 +65,12 @@ def _check_several_classes(values: Values, sizes: Sizes) -> None:
 
 
 def _check_ridge(values: Values, sizes: Sizes) -> None:
-    require(np.shape(values["coef_"]) in ((sizes["R"], sizes["F"]), (sizes["F"],)), "a linear model is damaged")
-    require(values["coef_"].ndim == 2 or sizes["C"] == 2, "a linear model is damaged")
-    found = values["_label_binarizer"]
-    require(np.array_equal(found.classes_, values["classes_"]), "a linear model has other classes than its labels")
+    found, coefficients = values["_label_binarizer"], values["coef_"]
+    require(np.array_equal(get_classes(found), values["classes_"]), "a linear model has other classes than its labels")
+    n_rows = sizes["C"] if found.y_type_ == "multilabel-indicator" else sizes["R"]
+    require(coefficients.ndim == 2 or n_rows == 1, "a linear model is damaged")
+    require(coefficients.ndim == 1 or len(coefficients) == n_rows, "a linear model is damaged")
+    require(np.shape(values["intercept_"]) in ((n_rows,), ()), "a linear model is damaged")
     require(found.neg_label == -1 and found.pos_label == 1, "a linear model is damaged")
 
 
@@ -79,10 +81,10 @@ _GRADIENT: dict[str, Check] = {
     "n_iter_": whole(),
 }
 _GRADIENT_PARTS: dict[str, Check] = {
-    "_standard_coef": either(array("double", "F"), array("double", "R", "F")),
-    "_standard_intercept": array("double", "R"),
-    "_average_coef": either(array("double", "F"), array("double", "R", "F")),
-    "_average_intercept": array("double", "R"),
+    "_standard_coef": either(array("float", "F"), array("float", "R", "F")),
+    "_standard_intercept": array("float", "R"),
+    "_average_coef": either(array("float", "F"), array("float", "R", "F")),
+    "_average_intercept": array("float", "R"),
     "loss_": real(),
 }
 _PERCEPTRON: dict[str, Check] = {
@@ -161,7 +163,7 @@ def _check_dummy(values: Values, sizes: Sizes) -> None:
     for labels_of, count, prior in zip(classes, counts, priors, strict=True):
         require(is_label_array(labels_of) and labels_of.size == count == np.size(prior), problem)
         require(np.all(prior >= 0.0) and np.isclose(np.sum(prior), 1.0), problem)
-    require(values["_strategy"] == values["strategy"] and not values["sparse_output_"], problem)
+    require(values["_strategy"] == values["strategy"], problem)
     if values["strategy"] == "constant":
         constants = np.atleast_1d(np.asarray(values["constant"])).ravel()
         require(constants.size == n_outputs, problem)
@@ -260,8 +262,8 @@ SCHEMAS: dict[str, Schema] = {
         {
             **_F,
             "classes_": labels,
-            "coef_": either(array("float", "R", "F"), array("float", "F")),
-            "intercept_": either(array("float", "R"), real()),
+            "coef_": either(array("float", "*", "F"), array("float", "F")),
+            "intercept_": either(array("float", "*"), real()),
             "n_iter_": either(nothing, array("int", "*")),
             "_label_binarizer": of_class("LabelBinarizer"),
         },

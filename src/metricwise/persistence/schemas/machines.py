@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.neighbors import VALID_METRICS
 
 from metricwise._sklearn import HELD_CLASSES
 from metricwise.persistence.schemas.kinds import (
@@ -105,13 +106,34 @@ def _describe_machine(**other: Check) -> Schema:
 # ---------------------------------------------------------------------------------------------------------- neighbours
 
 _NEIGHBOURS_DAMAGED = "neighbours are damaged"
-_TREE_METRICS = ("euclidean", "l2", "manhattan", "l1", "cityblock", "chebyshev", "infinity", "minkowski", "p")
-_METRICS = (*_TREE_METRICS, "cosine", "sqeuclidean", "nan_euclidean", "hamming", "canberra", "braycurtis", "jaccard")
+_METRIC_SETTINGS: dict[str, Check] = {
+    "p": lambda value, sizes: is_real(value) and value > 0.0,
+    "w": either(nothing, array("float", "F", finite=True)),
+    "V": either(array("double", "F", finite=True), array("double", "F", "F", finite=True)),
+    "VI": array("double", "F", "F", finite=True),
+}
+# Metrics with the settings that they take.
+_METRICS: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("euclidean", "l2", "manhattan", "l1", "cityblock", "chebyshev", "infinity"), ()),
+    **dict.fromkeys(("minkowski", "p"), ("p", "w")),
+    **dict.fromkeys(("cosine", "correlation", "sqeuclidean", "nan_euclidean", "canberra", "braycurtis"), ()),
+    **dict.fromkeys(("hamming", "jaccard", "dice", "rogerstanimoto", "russellrao", "sokalsneath", "haversine"), ()),
+    "mahalanobis": ("V", "VI"),
+    "seuclidean": ("V",),
+}
+
+
+def _metric(value: Any, sizes: Sizes) -> bool:
+    if not isinstance(value, str) or value not in _METRICS:
+        raise ValueError(f"metric={str(value)[:50]!r} cannot be stored: use one of {', '.join(sorted(_METRICS))}")
+    return True
 
 
 def _metric_settings(value: Any, sizes: Sizes) -> bool:
     return value is None or (
-        type(value) is dict and set(value) <= {"p"} and all(is_real(one) and one >= 1.0 for one in value.values())
+        type(value) is dict
+        and set(value) <= set(_METRIC_SETTINGS)
+        and all(_METRIC_SETTINGS[key](one, sizes) for key, one in value.items())
     )
 
 
@@ -125,15 +147,22 @@ def _check_neighbours(values: Values, sizes: Sizes) -> None:
     for known, column in zip(several, codes.reshape(n_samples, -1).T, strict=True):
         require(is_label_array(known) and known.size >= 1, _NEIGHBOURS_DAMAGED)
         require(np.all(column >= 0) and np.all(column < known.size), _NEIGHBOURS_DAMAGED)
-    uses_tree = values["_fit_method"] in ("kd_tree", "ball_tree")
+    method, metric, settings = (values[key] for key in ("_fit_method", "effective_metric_", "effective_metric_params_"))
     samples = values["_fit_X"]
-    require(not (uses_tree and sparse.issparse(samples)), _NEIGHBOURS_DAMAGED)
-    require(not uses_tree or values["effective_metric_"] in _TREE_METRICS, _NEIGHBOURS_DAMAGED)
-    data = samples.data if sparse.issparse(samples) else samples
-    is_finite = np.all(np.isfinite(data)) or values["effective_metric_"] == "nan_euclidean"
+    is_sparse = sparse.issparse(samples)
+    require(method == "brute" or (not is_sparse and metric in VALID_METRICS[method]), _NEIGHBOURS_DAMAGED)
+    is_finite = np.all(np.isfinite(samples.data if is_sparse else samples)) or metric == "nan_euclidean"
     require(is_finite and values["n_neighbors"] <= n_samples, _NEIGHBOURS_DAMAGED)
-    needs_power = values["effective_metric_"] in ("minkowski", "p")
-    require(needs_power or not values["effective_metric_params_"], _NEIGHBOURS_DAMAGED)
+    require(set(settings or ()) <= set(_METRICS[metric]), _NEIGHBOURS_DAMAGED)
+    require(metric != "haversine" or sizes["F"] == 2, _NEIGHBOURS_DAMAGED)
+    _check_weights_of_metric(settings or {}, metric)
+
+
+def _check_weights_of_metric(settings: Values, metric: str) -> None:
+    """Raise unless weights of features are not negative, and variances have the shape that a metric takes."""
+    weights, variances = settings.get("w"), settings.get("V")
+    require(weights is None or np.all(weights >= 0.0), _NEIGHBOURS_DAMAGED)
+    require(variances is None or variances.ndim == (1 if metric == "seuclidean" else 2), _NEIGHBOURS_DAMAGED)
 
 
 def _check_centroids(values: Values, sizes: Sizes) -> None:
@@ -175,15 +204,15 @@ SCHEMAS: dict[str, Schema] = {
             "classes_": one_each(lambda value, sizes: is_label_array(value)),
             "_y": either(array("int64", "*"), array("int64", "*", "*")),
             "effective_metric_params_": _metric_settings,
-            "effective_metric_": text(*_METRICS),
+            "effective_metric_": _metric,
             "_fit_method": text("kd_tree", "ball_tree", "brute"),
-            "_fit_X": matrix("N", "F"),
+            "_fit_X": matrix("N", "F", kind="number"),
             "n_samples_fit_": whole(1),
         },
         always={"radius": nothing},
         parameters={
             "leaf_size": whole(1, 1 << 30),
-            "metric": text(*_METRICS),
+            "metric": _metric,
             "metric_params": _metric_settings,
             "weights": either(nothing, text("uniform", "distance")),
         },

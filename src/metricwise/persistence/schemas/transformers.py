@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -106,12 +108,30 @@ _KERNELS = ("linear", "rbf", "poly", "polynomial", "sigmoid", "cosine", "laplaci
 def _check_selected(values: Values, sizes: Sizes) -> None:
     part, problem = values["estimator_"], "a selection of features is damaged"
     check_features(part, values.get("n_features_in_"), problem)
-    weights = next((one for one in ("coef_", "feature_importances_") if hasattr(part, one)), None)
-    require(weights is not None and values["importance_getter"] in ("auto", weights), problem)
+    path = values["importance_getter"]
+    names = _WEIGHTS if path == "auto" else (path,)
+    require(any(_has_path(part, name) for name in names), problem)
+
+
+_WEIGHTS = ("coef_", "feature_importances_")
+# Of models inside the model: their names begin with no underscore, and reading them computes nothing.
+_WEIGHTS_INSIDE = re.compile(r"(?:[A-Za-z]\w*\.){0,6}(?:coef_|feature_importances_)", re.ASCII)
+
+
+def _has_path(part: Any, path: str) -> bool:
+    try:
+        attrgetter(path)(part)
+    except (AttributeError, KeyError):
+        return False
+    return True
+
+
+def _importance_getter(value: Any, sizes: Sizes) -> bool:
+    return isinstance(value, str) and (value == "auto" or _WEIGHTS_INSIDE.fullmatch(value) is not None)
 
 
 def _function(value: Any, sizes: Sizes) -> bool:
-    return value is None or array_function(value, sizes) or type(value).__name__ == "partial"
+    return value is None or array_function(value, sizes)
 
 
 _SELECTED = Schema(
@@ -140,7 +160,7 @@ SCHEMAS: dict[str, Schema] = {
         {"estimator_": predictor},
         {"max_features_": whole()},
         parameters={
-            "importance_getter": text("auto", "coef_", "feature_importances_"),
+            "importance_getter": _importance_getter,
             "max_features": either(nothing, whole()),
         },
         relate=_check_selected,
@@ -151,7 +171,7 @@ SCHEMAS: dict[str, Schema] = {
     "sklearn.kernel_approximation.Nystroem": Schema(
         {
             **_F,
-            "components_": matrix("K", "F"),
+            "components_": matrix("K", "F", kind="number"),
             "normalization_": array("float", "K", "K"),
             "component_indices_": array("int", "K"),
         },

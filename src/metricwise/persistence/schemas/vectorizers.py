@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from metricwise.persistence.schemas.kinds import (
     plain,
     size,
     text,
+    texts,
     whole,
 )
 from metricwise.persistence.schemas.parts import number_type, require
@@ -47,7 +49,7 @@ TOKEN_PATTERNS = (
     r"[A-Za-z0-9]+",
     r"(?u)[a-zA-Z]+",
 )
-_ENCODINGS = ("utf-8", "utf8", "latin-1", "latin1", "iso-8859-1", "ascii", "utf-16", "cp1252")
+_ENCODINGS = ("utf-8", "utf-8-sig", "iso8859-1", "iso8859-15", "ascii", "utf-16", "cp1252")  # as codecs name them
 _LONGEST_GRAM = 50
 _TERMS = "a vocabulary is damaged"
 
@@ -70,6 +72,13 @@ def _content(value: Any, sizes: Sizes) -> bool:
     return True
 
 
+def _encoding(value: Any, sizes: Sizes) -> bool:
+    try:
+        return isinstance(value, str) and codecs.lookup(value).name in _ENCODINGS
+    except (LookupError, ValueError):
+        return False
+
+
 def _gram_range(value: Any, sizes: Sizes) -> bool:
     is_pair = type(value) in (tuple, list) and len(value) == 2 and all(map(is_whole, value))
     return is_pair and 1 <= value[0] <= value[1] <= _LONGEST_GRAM
@@ -88,13 +97,15 @@ def _vocabulary(value: Any, sizes: Sizes) -> bool:
 
 
 def _given_vocabulary(value: Any, sizes: Sizes) -> bool:
-    is_list = type(value) in (list, set, frozenset, tuple) and len(set(value)) == len(value) > 0
-    return value is None or _vocabulary(value, sizes) or (is_list and all(isinstance(term, str) for term in value))
+    if texts("*")(value, sizes):
+        value = value.tolist()
+    is_list = type(value) in (list, set, frozenset, tuple) and all(isinstance(term, str) for term in value)
+    return value is None or _vocabulary(value, sizes) or (is_list and len(set(value)) == len(value) > 0)
 
 
 _TEXTS: dict[str, Check] = {
     "input": _content,
-    "encoding": text(*_ENCODINGS),
+    "encoding": _encoding,
     "strip_accents": either(nothing, text("ascii", "unicode")),
     "preprocessor": nothing,
     "tokenizer": nothing,
@@ -151,8 +162,7 @@ SCHEMAS: dict[str, Schema] = {
         derived=("_idf_diag",),
     ),
     "sklearn.feature_extraction.text.TfidfVectorizer": Schema(
-        _TERMS_FITTED,
-        always={"_tfidf": of_class("TfidfTransformer")},
+        _TERMS_FITTED | {"_tfidf": of_class("TfidfTransformer")},
         parameters=_TEXTS | {"vocabulary": _given_vocabulary},
         relate=_check_tfidf,
         derived=_NOT_STORED,
