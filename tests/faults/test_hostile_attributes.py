@@ -25,6 +25,7 @@ _MODELS = (
     "hashed records",
     "histograms, categories",
     "neighbours",
+    "network",
     "one-hot, infrequent",
     "polynomial",
     "records",
@@ -40,9 +41,10 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         model, _ = stock.MODELS[name]()
         found[name] = folder / f"{name}.mw"
         mw.save(model, found[name])
-    linear = mw.MultivariateSVC("f1").fit(stock.X, stock.y)
-    found["linear"] = folder / "linear.mw"
-    mw.save(linear, found["linear"])
+    own = {"linear": mw.MultivariateSVC("f1"), "stream": mw.SPADEClassifier("g_mean")}
+    for name, model in own.items():
+        found[name] = folder / f"{name}.mw"
+        mw.save(model.fit(stock.X, stock.y), found[name])
     return found
 
 
@@ -126,6 +128,8 @@ _TERMS = {"is": "dict", "items": [["red", 0], ["bird", 10**8]]}
         ("boosting, classes", "DummyClassifier", {"n_classes_": 1}),
         ("histograms, categories", "HistGradientBoostingClassifier", {"n_features_in_": 400}),
         ("histograms, categories", "HistGradientBoostingClassifier", {"_preprocessor": None}),
+        ("histograms, categories", "ColumnTransformer", {"sparse_output_": True}),
+        ("network", "AdamOptimizer", {"ms": []}),
         ("neighbours", "KNeighborsClassifier", {"_y": {"is": "entry", "at": 0}}),
         ("hashed records", "FeatureHasher", {"n_features": 0}),
         ("polynomial", "PolynomialFeatures", {"degree": 9}),
@@ -142,6 +146,15 @@ def test_attributes_that_compiled_code_follows_are_refused(
     files: dict[str, Path], tmp_path: Path, model: str, name: str, fields: dict[str, Any]
 ) -> None:
     assert_load_raises(_change(files[model], name, tmp_path / "x.mw", **fields), "cannot be loaded")
+
+
+def test_streams_with_more_states_than_problems_are_refused(files: dict[str, Path], tmp_path: Path) -> None:
+    _, tree, _ = read_archive(files["stream"])
+    (model,) = (entry for entry in tree["entries"] if entry.get("class") == "metricwise.StreamModel")
+    states = model["fields"]["states"]
+    doubled = {"is": "tuple", "items": 2 * states["items"]}
+    path = _change(files["stream"], "StreamModel", tmp_path / "x.mw", states=doubled)
+    assert_load_raises(path, "weights, thresholds and classes do not fit together")
 
 
 def test_loaded_models_start_no_processes(files: dict[str, Path], tmp_path: Path) -> None:

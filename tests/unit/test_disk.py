@@ -326,7 +326,7 @@ def test_files_of_another_format_than_their_suffix_raise(tmp_path):
 def test_damaged_files_raise(npy, tmp_path):
     content = npy.read_bytes()
     npy.write_bytes(content[:-8])
-    with pytest.raises(ValueError, match="shorter than its header says"):
+    with pytest.raises(ValueError, match="shorter than its header states"):
         metricwise.io.open(npy)
     matrix = sparse.csr_matrix(X)
     for name, change, message in (

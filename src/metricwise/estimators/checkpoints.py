@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import json
-import math
 import re
 import struct
 import tempfile
@@ -18,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metricwise.io.atomic import atomic_file, remove_abandoned
+from metricwise.io.npy import parse_npy
 from metricwise.solvers.saved import Arrays, join_parts, split_parts
 from metricwise.solvers.schema import StateError
 
@@ -150,17 +148,4 @@ def _read_arrays(path: Path) -> Arrays:
             raise ValueError("it is compressed")
         if sum(member.file_size for member in members) > path.stat().st_size:
             raise ValueError("its parts are larger than the file")
-        return {member.filename.removesuffix(".npy"): _read_array(archive.read(member)) for member in members}
-
-
-def _read_array(content: bytes) -> NDArray[Any]:
-    """Return the array of a member; its size is compared with the content before any memory is reserved."""
-    file = io.BytesIO(content)
-    version = np.lib.format.read_magic(file)
-    read_header = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}[version]
-    shape, is_by_columns, dtype = read_header(file)
-    data = content[file.tell() :]
-    if dtype.kind not in _KINDS or len(data) != math.prod(shape) * dtype.itemsize:
-        raise ValueError("the size of an array is wrong")
-    values = np.frombuffer(data, dtype=dtype) if data else np.empty(0, dtype)
-    return values.reshape(shape, order="F" if is_by_columns else "C").copy()
+        return {member.filename.removesuffix(".npy"): parse_npy(archive.read(member), _KINDS) for member in members}

@@ -177,7 +177,7 @@ def count_csr_columns(path: str) -> int:
 
 def _check_length(array: StoredArray, end: int) -> None:
     if array.offset + math.prod(array.shape) * array.dtype.itemsize > end:  # whole numbers of any size
-        raise ValueError(f"{array.path} is shorter than its header says: it is damaged, write it again")
+        raise ValueError(f"{array.path} is shorter than its header states: it is damaged, write it again")
 
 
 class GrowingArray:

@@ -15,7 +15,6 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 Sizes = dict[str, int]
-Values = dict[str, Any]
 Check = Callable[[Any, Sizes], bool]
 Dimension = str | int
 
@@ -49,12 +48,17 @@ def _binds(sizes: Sizes, dimensions: tuple[Dimension, ...], shape: tuple[int, ..
 # ------------------------------------------------------------------------------------------------------- single values
 
 
-def nothing(value: Any, sizes: Sizes) -> bool:
+def anything(value: Any, sizes: Sizes) -> bool:
+    """Accept every value: for what is checked together with others."""
+    return True
+
+
+def none(value: Any, sizes: Sizes) -> bool:
     """Accept None."""
     return value is None
 
 
-def flag(value: Any, sizes: Sizes) -> bool:
+def boolean(value: Any, sizes: Sizes) -> bool:
     """Accept a truth value."""
     return isinstance(value, bool | np.bool_)
 
@@ -107,6 +111,9 @@ def real(low: float = -np.inf, high: float = np.inf) -> Check:
 def size(name: str, low: int = 0) -> Check:
     """Accept a whole number that is a size."""
     return lambda value, sizes: is_whole(value) and value >= low and bind(sizes, name, int(value))
+
+
+FEATURES: dict[str, Check] = {"n_features_in_": size("F", low=1)}
 
 
 def either(*checks: Check) -> Check:
@@ -203,6 +210,11 @@ def labels(value: Any, sizes: Sizes) -> bool:
     return bind(sizes, "C", value.size) and bind(sizes, "R", value.size if value.size > 2 else 1)
 
 
+def label_array(value: Any, sizes: Sizes) -> bool:
+    """Accept different class labels, of one output among others."""
+    return is_label_array(value)
+
+
 def is_label_array(value: Any) -> bool:
     """Return whether a value is an array of different numbers or texts, in ascending order."""
     if type(value) is not np.ndarray or value.ndim != 1:
@@ -222,12 +234,12 @@ def is_label_array(value: Any) -> bool:
 # ----------------------------------------------------------------------------------------------------------- containers
 
 
-def listed(check: Check, dimension: Dimension = _ANY) -> Check:
+def list_of(check: Check, dimension: Dimension = _ANY) -> Check:
     """Accept a list of what a check accepts."""
     return _sequence(list, check, dimension)
 
 
-def tupled(check: Check, dimension: Dimension = _ANY) -> Check:
+def tuple_of(check: Check, dimension: Dimension = _ANY) -> Check:
     """Accept a tuple of what a check accepts."""
     return _sequence(tuple, check, dimension)
 
@@ -247,7 +259,7 @@ def each(*checks: Check) -> Check:
     )
 
 
-def mapped(key: Check, check: Check) -> Check:
+def dict_of(key: Check, check: Check) -> Check:
     """Accept a dictionary."""
     return lambda value, sizes: (
         type(value) is dict and all(key(name, sizes) and check(item, sizes) for name, item in value.items())
@@ -256,7 +268,7 @@ def mapped(key: Check, check: Check) -> Check:
 
 def one_each(check: Check) -> Check:
     """Accept one value, or one per output as a list."""
-    return either(check, listed(check, "O"))
+    return either(check, list_of(check, "O"))
 
 
 # --------------------------------------------------------------------------------------------------------------- models
@@ -265,11 +277,6 @@ def one_each(check: Check) -> Check:
 def of_class(*names: str) -> Check:
     """Accept an object of one of several classes, by their names."""
     return lambda value, sizes: type(value).__name__ in names
-
-
-def model(*methods: str) -> Check:
-    """Accept an estimator with certain methods."""
-    return lambda value, sizes: isinstance(value, BaseEstimator) and all(hasattr(value, one) for one in methods)
 
 
 def predictor(value: Any, sizes: Sizes) -> bool:

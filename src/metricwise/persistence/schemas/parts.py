@@ -8,9 +8,12 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array
 
+from metricwise._state import Values
 from metricwise.persistence.names import VALUES, get_name
-from metricwise.persistence.schemas.kinds import Sizes, is_label_array
+from metricwise.persistence.schemas import kinds as k
+from metricwise.persistence.schemas.kinds import Sizes
 
+KERNELS = ("linear", "poly", "rbf", "sigmoid", "precomputed")  # of machines
 MOST_COLUMNS = 100_000  # of features that a step makes from settings alone
 
 
@@ -74,8 +77,13 @@ def check_features(part: Any, n_features: int | None, problem: str) -> None:
 def get_classes(part: Any) -> Any:
     """Return the classes of a fitted classifier; ValueError if they are none."""
     found = getattr(part, "classes_", None)
-    require(is_label_array(found), "a classifier inside another has no classes")
+    require(k.is_label_array(found), "a classifier inside another has no classes")
     return found
+
+
+def check_several_classes(values: Values, sizes: Sizes) -> None:
+    """Raise unless a classifier that compares classes has at least two."""
+    require(sizes["C"] >= 2, "a classifier has one class")
 
 
 def check_codes(part: Any, n_classes: int, problem: str, *, all_of_them: bool = True) -> None:
