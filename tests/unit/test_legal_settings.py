@@ -187,6 +187,19 @@ def test_metrics_that_cannot_be_stored_name_those_that_can(tmp_path: Path) -> No
         mw.save(KNeighborsClassifier(metric=measure).fit(X, y), tmp_path / "model.mw")
 
 
+def test_refused_parts_are_named_with_what_was_found(tmp_path: Path) -> None:
+    model = make_pipeline(StandardScaler(), KNeighborsClassifier(metric="yule", algorithm="brute")).fit(X > 0.0, y)
+    with pytest.raises(mw.ModelFileError, match=r"again: model.steps\[1\]\[1\]: metric='yule' cannot be stored"):
+        mw.save(model, tmp_path / "model.mw")
+    model = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y)
+    model[1].coef_ = model[1].coef_.astype(np.float16)
+    with pytest.raises(mw.ModelFileError, match=r"\[1\]: coef_=ndarray of float16 of shape \(1, 5\) cannot be stored"):
+        mw.save(model, tmp_path / "model.mw")
+    model[1].set_params(max_iter=-1)
+    with pytest.raises(mw.ModelFileError, match=r"\[1\]: max_iter=-1 cannot be stored: choose another value"):
+        mw.save(model, tmp_path / "model.mw")
+
+
 def test_sparse_samples_stay_sparse(tmp_path: Path) -> None:
     mw.save(KNeighborsClassifier().fit(SPARSE.astype(np.int64), y), tmp_path / "model.mw")
     assert sparse.issparse(mw.load(tmp_path / "model.mw")._fit_X)

@@ -57,6 +57,11 @@ class TreeReader:
             "name": lambda entry: find_value(entry["name"], VALUES),
         }
 
+    @property
+    def n_read(self) -> int:
+        """How many entries have been read."""
+        return len(self._read_so_far)
+
     def read(self, entries: Any) -> Any:
         """Return what the last entry stands for."""
         most_parts = _MOST_REPETITIONS * len(_check_type(entries, list)) + _FREE_PARTS

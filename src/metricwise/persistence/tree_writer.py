@@ -47,6 +47,7 @@ class TreeWriter:
 
     def __init__(self) -> None:
         self.entries: list[dict[str, Any]] = []
+        self.places: list[str] = []  # of the entries, as messages name them
         self.arrays: list[Labels] = []
         self._known: dict[int, int] = {}
         self._open: set[int] = set()
@@ -84,6 +85,7 @@ class TreeWriter:
         entry = self._make_entry(thing, where)
         self._open.remove(id(thing))
         self.entries.append(entry)
+        self.places.append(where)
         self._alive.append(thing)
         self._known[id(thing)] = len(self.entries) - 1
         return len(self.entries) - 1
