@@ -24,6 +24,7 @@ _OTHER_METHODS = (  # which return more or less than a row per sample
     *("apply", "decision_path", "kneighbors", "kneighbors_graph"),
     *("staged_predict", "staged_decision_function", "staged_predict_proba"),
 )
+_OVERFLOW = "Floating-point under-/overflow"  # an error that compiled code of scikit-learn raises deliberately
 _SAMPLES: dict[str, Any] = {}
 _PATHS: list[Path] = []
 
@@ -88,8 +89,13 @@ def _call(method: Any, samples: Any) -> Any:
 
 def _train_further(model: Any, samples: Any) -> None:
     """Train a model on samples with labels of its classes, if it has a method for that."""
-    if hasattr(model, "partial_fit"):
+    if not hasattr(model, "partial_fit"):
+        return
+    try:
         model.partial_fit(samples, np.resize(model.classes_, samples.shape[0]))
+    except ValueError as error:
+        if _OVERFLOW not in str(error):
+            raise
 
 
 KIND = Kind(_prepare, _make_case, _check)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import tracemalloc
 import warnings
 from pathlib import Path
@@ -155,6 +156,26 @@ def test_streams_with_more_states_than_problems_are_refused(files: dict[str, Pat
     doubled = {"is": "tuple", "items": 2 * states["items"]}
     path = _change(files["stream"], "StreamModel", tmp_path / "x.mw", states=doubled)
     assert_load_raises(path, "weights, thresholds and classes do not fit together")
+
+
+def test_streams_that_count_scores_which_they_lack_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "x.mw"
+    mw.save(mw.MiniBatchSVC("f1").partial_fit(stock.X[:9], stock.y[:9], classes=[0, 1]), path)
+    header, tree, arrays = read_archive(path)
+    (state,) = (entry for entry in tree["entries"] if entry.get("class") == "metricwise.StreamState")
+    arrays[tree["entries"][state["fields"]["n_scores"]["at"]]["number"]][:] = 1
+    path.write_bytes(write_archive(header, tree, arrays))
+    assert_load_raises(path, "'score_weights' are zero where scores are kept")
+
+
+def test_refused_values_are_not_shown(files: dict[str, Path], tmp_path: Path) -> None:
+    header, tree, arrays = read_archive(files["columns"])
+    steps = tree["entries"][-1]["fields"]["steps"]
+    steps[:] = [steps[0]] * 4000
+    (tmp_path / "x.mw").write_bytes(write_archive(header, tree, arrays))
+    start = time.perf_counter()
+    assert_load_raises(tmp_path / "x.mw", "'steps' of a Pipeline is damaged")
+    assert time.perf_counter() - start < 5.0
 
 
 def test_loaded_models_start_no_processes(files: dict[str, Path], tmp_path: Path) -> None:

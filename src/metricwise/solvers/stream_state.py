@@ -93,6 +93,11 @@ def _check_waiting(waiting: int, pieces: list[tuple[Any, Mask, Floats]]) -> None
     require_state(waiting == found, "'waiting' is not the number of samples that wait")
 
 
+def _check_recent_scores(n_scores: Indices, weights: Floats) -> None:
+    for side, count in enumerate(n_scores.tolist()):
+        require_state(count == 0 or weights[side, :count].sum() > 0.0, "'score_weights' are zero where scores are kept")
+
+
 def check_values(values: Values) -> None:
     """Raise a `StateError` unless values, each of its declared type, are those of the fields of a `StreamState`."""
     is_sparse, pieces, n_features = values["is_sparse"], values["pieces"], values["v"].size
@@ -106,6 +111,7 @@ def check_values(values: Values) -> None:
     check_arrays(arrays, _make_schema(len(pieces), n_features, is_sparse), features=n_features)
     require_state(all(array.flags.c_contiguous for array in arrays.values()), "an array is not contiguous")
     _check_waiting(values["waiting"], pieces)
+    _check_recent_scores(values["n_scores"], values["score_weights"])
 
 
 def _no_scores() -> Floats:
@@ -182,6 +188,7 @@ class StreamState:
         require_state(state.epoch_rows > 0 or fresh.epoch_rows == 0, "'epoch_rows' is zero")
         state.pieces = [state._piece(arrays, f"piece{number}_") for number in range(n_pieces)]
         _check_waiting(state.waiting, state.pieces)
+        _check_recent_scores(state.n_scores, state.score_weights)
         return state
 
     def _piece(self, arrays: Arrays, prefix: str) -> tuple[Any, Mask, Floats]:

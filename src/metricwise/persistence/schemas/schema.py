@@ -40,7 +40,12 @@ class WrongValueError(ValueError):
 
     def __init__(self, class_name: str, key: str, value: Any, remedy: str) -> None:
         super().__init__(f"{key!r} of a {class_name} is damaged: its type, shape or range is not that of such a model")
-        self.refusal = f"{key}={_describe(value)} cannot be stored: {remedy}"
+        self.key, self.value, self.remedy = key, value, remedy
+
+    @property
+    def refusal(self) -> str:
+        """Why a model cannot be saved; formed on demand, as values of hostile files take their time to be shown."""
+        return f"{self.key}={_describe(self.value)} cannot be stored: {self.remedy}"
 
 
 def _describe(value: Any) -> str:
