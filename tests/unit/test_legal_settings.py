@@ -27,6 +27,7 @@ from sklearn.model_selection import RepeatedKFold, RepeatedStratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.svm import SVC
 
 import metricwise as mw
 from metricwise.persistence.schemas import SCHEMAS
@@ -189,15 +190,20 @@ def test_metrics_that_cannot_be_stored_name_those_that_can(tmp_path: Path) -> No
 
 def test_refused_parts_are_named_with_what_was_found(tmp_path: Path) -> None:
     model = make_pipeline(StandardScaler(), KNeighborsClassifier(metric="yule", algorithm="brute")).fit(X > 0.0, y)
-    with pytest.raises(mw.ModelFileError, match=r"again: model.steps\[1\]\[1\]: metric='yule' cannot be stored"):
+    with pytest.raises(mw.ModelFileError, match=r"saved: model.steps\[1\]\[1\]: metric='yule' cannot be stored"):
         mw.save(model, tmp_path / "model.mw")
     model = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y)
     model[1].coef_ = model[1].coef_.astype(np.float16)
     with pytest.raises(mw.ModelFileError, match=r"\[1\]: coef_=ndarray of float16 of shape \(1, 5\) cannot be stored"):
         mw.save(model, tmp_path / "model.mw")
+    model[1].coef_ = model[1].coef_.astype(np.float64)
     model[1].set_params(max_iter=-1)
     with pytest.raises(mw.ModelFileError, match=r"\[1\]: max_iter=-1 cannot be stored: choose another value"):
         mw.save(model, tmp_path / "model.mw")
+    machine = SVC().fit(X, y)
+    machine._n_support = machine._n_support[::-1] + np.int32(1)
+    with pytest.raises(mw.ModelFileError, match=r"saved: model: its attributes do not fit together: train it again"):
+        mw.save(machine, tmp_path / "model.mw")
 
 
 def test_sparse_samples_stay_sparse(tmp_path: Path) -> None:

@@ -122,8 +122,7 @@ def save(model: Any, path: PathLike, *, command: str | None = None, data: Any = 
     try:
         reader.read(writer.entries)
     except Exception as error:
-        place = writer.places[reader.n_read]
-        problem = f"this model cannot be saved, as it could not be loaded again: {place}: {_describe_refusal(error)}"
+        problem = f"this model cannot be saved: {writer.places[reader.n_read]}: {_describe_refusal(error)}"
         raise ModelFileError(str(path), problem) from error
     header = {
         "family": _FAMILY,
@@ -247,7 +246,12 @@ def _describe_refusal(error: Exception) -> str:
     """Return why a part of a trained model, which no file has damaged, cannot be saved."""
     from metricwise.persistence.schemas.schema import WrongValueError
 
-    return error.refusal if isinstance(error, WrongValueError) else _shorten(error)
+    if isinstance(error, WrongValueError):
+        return error.refusal
+    problem = _shorten(error)
+    if problem.endswith(" damaged"):  # the message about a file
+        return "its attributes do not fit together: train it again, and save it before they are changed"
+    return problem
 
 
 def describe(path: PathLike) -> ModelDescription:
