@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.feature_selection import SelectFromModel
+from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
@@ -166,6 +168,13 @@ def test_streams_that_count_scores_which_they_lack_are_refused(tmp_path: Path) -
     arrays[tree["entries"][state["fields"]["n_scores"]["at"]]["number"]][:] = 1
     path.write_bytes(write_archive(header, tree, arrays))
     assert_load_raises(path, "'score_weights' are zero where scores are kept")
+
+
+@pytest.mark.parametrize("path", ["estimators_samples_.coef_", "__class__.coef_", "coef_.T", "_x.coef_"])
+def test_paths_that_compute_or_lead_outside_are_refused(tmp_path: Path, path: str) -> None:
+    mw.save(SelectFromModel(LogisticRegression()).fit(stock.X, stock.y), tmp_path / "x.mw")
+    changed = _change(tmp_path / "x.mw", "SelectFromModel", tmp_path / "y.mw", importance_getter=path)
+    assert_load_raises(changed, "'importance_getter' of a SelectFromModel is damaged")
 
 
 def test_refused_values_are_not_shown(files: dict[str, Path], tmp_path: Path) -> None:

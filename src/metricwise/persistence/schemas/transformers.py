@@ -96,8 +96,11 @@ def _check_selected(values: Values, sizes: Sizes) -> None:
 
 
 _WEIGHTS = ("coef_", "feature_importances_")
-# Of models inside the model: their names begin with no underscore, and reading them computes nothing.
-_WEIGHTS_INSIDE = re.compile(r"(?:[A-Za-z]\w*\.){0,6}(?:coef_|feature_importances_)", re.ASCII)
+# Of models inside the model, by attributes that compute nothing when they are read.
+_WEIGHTS_INSIDE = re.compile(
+    r"(?:named_(?:steps|estimators_)\.[A-Za-z]\w*\.|(?:final_|best_)?estimator_\.){0,6}(?:coef_|feature_importances_)",
+    re.ASCII,
+)
 
 
 def _has_path(part: Any, path: str) -> bool:
