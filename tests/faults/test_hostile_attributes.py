@@ -13,7 +13,7 @@ import pytest
 from sklearn.feature_selection import SelectFromModel
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.svm import SVC
+from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 import metricwise as mw
@@ -45,6 +45,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         found[name] = folder / f"{name}.mw"
         mw.save(model, found[name])
     own = {"linear": mw.MultivariateSVC("f1"), "stream": mw.SPADEClassifier("g_mean")}
+    own["plug-in"] = mw.PlugInClassifier(LinearSVC(), threshold="batch", cv=2)
     for name, model in own.items():
         found[name] = folder / f"{name}.mw"
         mw.save(model.fit(stock.X, stock.y), found[name])
@@ -133,6 +134,10 @@ _TERMS = {"is": "dict", "items": [["red", 0], ["bird", 10**8]]}
         ("histograms, categories", "HistGradientBoostingClassifier", {"_preprocessor": None}),
         ("histograms, categories", "ColumnTransformer", {"sparse_output_": True}),
         ("network", "AdamOptimizer", {"ms": []}),
+        ("network", "MLPClassifier", {"hidden_layer_sizes": {"is": "tuple", "items": [3, 3]}}),
+        ("boosting, classes", "DecisionTreeRegressor", {"n_outputs_": 2**40}),
+        ("plug-in", "Binary", {"positive": 2}),
+        ("plug-in", "Binary", {"positive": {"is": "tuple", "items": []}}),
         ("neighbours", "KNeighborsClassifier", {"_y": {"is": "entry", "at": 0}}),
         ("hashed records", "FeatureHasher", {"n_features": 0}),
         ("polynomial", "PolynomialFeatures", {"degree": 9}),
@@ -175,6 +180,13 @@ def test_paths_that_compute_or_lead_outside_are_refused(tmp_path: Path, path: st
     mw.save(SelectFromModel(LogisticRegression()).fit(stock.X, stock.y), tmp_path / "x.mw")
     changed = _change(tmp_path / "x.mw", "SelectFromModel", tmp_path / "y.mw", importance_getter=path)
     assert_load_raises(changed, "'importance_getter' of a SelectFromModel is damaged")
+
+
+def test_scores_that_are_nan_raise_where_batches_choose_a_threshold(files: dict[str, Path]) -> None:
+    model = mw.load(files["plug-in"])
+    model.estimator_.coef_[:] = np.nan
+    with pytest.raises(ValueError, match="scores that are NaN, on which no threshold of a batch can be chosen"):
+        model.predict(stock.X)
 
 
 def test_refused_values_are_not_shown(files: dict[str, Path], tmp_path: Path) -> None:

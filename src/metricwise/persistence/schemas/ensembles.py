@@ -37,8 +37,9 @@ def _count_classes(values: Values, problem: str) -> list[int]:
 def _check_tree(values: Values, sizes: Sizes) -> None:
     tree, problem = values["tree_"], "a decision tree is damaged"
     require(tree.n_features == sizes["F"], "a tree has other features than its model")
-    counts = _count_classes(values, problem) if "classes_" in values else [1] * values["n_outputs_"]
-    require(tree.n_outputs == values["n_outputs_"] and np.array_equal(tree.n_classes, counts), problem)
+    require(tree.n_outputs == values["n_outputs_"], problem)
+    counts = _count_classes(values, problem) if "classes_" in values else [1] * tree.n_outputs
+    require(np.array_equal(tree.n_classes, counts), problem)
 
 
 _TREE: dict[str, Check] = {

@@ -158,6 +158,8 @@ def _check_network(values: Values, sizes: Sizes) -> None:
             require(all(before[1] == after[0] for before, after in pairwise(shapes)), _NETWORK_DAMAGED)
             require([one.size for one in values[offsets]] == [shape[1] for shape in shapes], _NETWORK_DAMAGED)
             require(shapes[-1][1] == values["n_outputs_"], _NETWORK_DAMAGED)
+    hidden = [one.size for one in values["intercepts_"][:-1]]
+    require(np.atleast_1d(values["hidden_layer_sizes"]).tolist() == hidden, _NETWORK_DAMAGED)
     parameters = [one.shape for one in (*values["coefs_"], *values["intercepts_"])]
     for name in ("ms", "vs", "velocities"):
         sums = getattr(values.get("_optimizer"), name, None)

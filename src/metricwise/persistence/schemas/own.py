@@ -37,6 +37,8 @@ def check_decision(task: Any, decision: Any, n_classes: int) -> None:
     is_binary = kind == "Binary"
     require(task.classes.size == n_classes and (n_classes == 2 if is_binary else True), _WRONG)
     require(kind != "Multiclass" or n_classes > 2, _WRONG)
+    is_known = not is_binary or (k.plain(task.positive, {}) and task.positive in task.classes.tolist())
+    require(is_known, _WRONG)
     shape = () if is_binary else (n_classes,)
     require(all(np.shape(one) == shape for one in (decision.threshold, *decision.interval)), _WRONG)
     require(np.all(~np.isnan(decision.threshold)), _WRONG)
