@@ -107,7 +107,7 @@ def _check_selection(values: Values, sizes: Sizes) -> None:
     require(len(ensemble.models) == len(ensemble.calibrations) == ensemble.weights.size >= 1, _WRONG)
     require(values["weights_"].shape == ensemble.weights.shape, _WRONG)
     expected = () if type(task).__name__ == "Binary" else (sizes["C"],)
-    require(np.shape(ensemble.prior) == expected, _WRONG)
+    require(np.shape(ensemble.prior) == expected and np.asarray(ensemble.prior).dtype == np.float64, _WRONG)
     for model, calibration in zip(ensemble.models, ensemble.calibrations, strict=True):
         check_lines(calibration, task)
         check_learner(model, task, values.get("n_features_in_"))
