@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from fuzzing.archives import read_members, write_array, write_members
+from fuzzing.mutation import list_places
 
 Random = np.random.Generator
 Entries = list[dict[str, Any]]
@@ -78,16 +79,6 @@ def write_archive(header: bytes, model: Any, arrays: Arrays) -> bytes:
 # ---------------------------------------------------------------------------------------------------------- the changes
 
 
-def _find_places(value: Any) -> list[tuple[Any, Any]]:
-    """Return every container within a JSON value with each of its keys."""
-    keys: list[Any] = list(value) if isinstance(value, dict) else list(range(len(value)))
-    found = [(value, key) for key in keys]
-    for key in keys:
-        if isinstance(value[key], dict | list):
-            found += _find_places(value[key])
-    return found
-
-
 def _draw(random: Random, things: Any) -> Any:
     return things[int(random.integers(len(things)))]
 
@@ -98,7 +89,7 @@ def _find_objects(entries: Entries) -> Entries:
 
 def change_value(entries: Entries, arrays: Arrays, random: Random) -> None:
     """Replace a number, text or flag by an extreme or foreign one."""
-    places = [(home, key) for home, key in _find_places(entries) if not isinstance(home[key], dict | list)]
+    places = [(home, key) for home, key in list_places(entries) if not isinstance(home[key], dict | list)]
     home, key = _draw(random, places)
     is_number = isinstance(home[key], int | float) and not isinstance(home[key], bool)
     home[key] = _draw(random, _NUMBERS if is_number and random.random() < 0.7 else (*_NUMBERS, *_OTHERS))
@@ -127,7 +118,7 @@ def exchange_fields(entries: Entries, arrays: Arrays, random: Random) -> None:
 
 def redirect_reference(entries: Entries, arrays: Arrays, random: Random) -> None:
     """Let a reference name another entry."""
-    places = [home for home, key in _find_places(entries) if key == "at"]
+    places = [home for home, key in list_places(entries) if key == "at"]
     if places:
         _draw(random, places)["at"] = int(random.integers(len(entries)))
 
@@ -140,7 +131,7 @@ def rename_class(entries: Entries, arrays: Arrays, random: Random) -> None:
 
 def change_list(entries: Entries, arrays: Arrays, random: Random) -> None:
     """Remove, repeat or reorder items of a list."""
-    places = [home[key] for home, key in _find_places(entries) if isinstance(home[key], list) and home[key]]
+    places = [home[key] for home, key in list_places(entries) if isinstance(home[key], list) and home[key]]
     if not places:
         return
     chosen = _draw(random, places)
@@ -214,6 +205,26 @@ def reshape_array(entries: Entries, arrays: Arrays, random: Random) -> None:
     arrays[number] = changed
 
 
+def change_rows(entries: Entries, arrays: Arrays, random: Random) -> None:
+    """Let rows of a sparse matrix begin or end where no entries are."""
+    matrices = [entry for entry in entries if entry["kind"] == "sparse"]
+    if not matrices:
+        change_numbers(entries, arrays, random)
+        return
+    number = entries[_draw(random, matrices)["indptr"]["at"]]["number"]
+    rows = arrays[number] = arrays[number].copy()
+    inside = slice(int(random.integers(1, rows.size)), None)
+    way = int(random.integers(4))
+    if way == 0:
+        rows[1:], rows[-1] = 2**30, 0
+    elif way == 1:
+        rows[inside] += _draw(random, [-(2**30), -1, 1, 2**30])
+    elif way == 2:
+        rows[inside] = rows[inside][::-1]
+    else:
+        rows[inside][:3] = np.array([2**31 - 1, -(2**31), -1])[: rows[inside].size]  # their differences overflow
+
+
 def repeat_array(entries: Entries, arrays: Arrays, random: Random) -> None:
     """Let thousands of entries name one array."""
     number = _draw(random, sorted(arrays))
@@ -245,6 +256,7 @@ KINDS: dict[str, Callable[[Entries, Arrays, Random], None]] = {
     "hazard": set_hazard,
     "numbers": change_numbers,
     "shape": reshape_array,
+    "rows": change_rows,
     "copies": repeat_array,
     "nesting": nest_containers,
 }
@@ -265,6 +277,6 @@ def mutate(path: Path, random: Random) -> bytes:
     header, model, arrays = read_archive(path)
     odds = np.array([_ODDS.get(kind, 1.0) for kind in KINDS])
     kind = str(random.choice(list(KINDS), p=odds / odds.sum()))
-    needs_arrays = kind in ("numbers", "shape", "copies")
+    needs_arrays = kind in ("numbers", "shape", "rows", "copies")
     KINDS["value" if needs_arrays and not arrays else kind](model["entries"], arrays, random)
     return write_archive(header, model, arrays)

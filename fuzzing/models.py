@@ -1,6 +1,6 @@
 """One small trained model of every kind that model files hold: ``python -m fuzzing.models`` writes them to the corpus.
 
-The models are those of the tests of model files, on fewer samples, and the three boosters.
+The models are those of the tests of model files, on fewer samples, the three boosters, and some of scikit-learn alone.
 """
 
 from __future__ import annotations
@@ -14,7 +14,22 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-from sklearn.preprocessing import OrdinalEncoder
+from sklearn.ensemble import (
+    AdaBoostClassifier,
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression, SGDClassifier
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
+from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeClassifier
 
 import metricwise
 from fuzzing.campaign import write
@@ -51,7 +66,16 @@ def list_samples() -> dict[str, Any]:
         "rare": data.RARE_X,
         "gram": data.X[:_N_SAMPLES] @ data.X[:_N_SAMPLES].T,
         "codes": np.hstack([data.X, codes])[:_N_SAMPLES],
+        "integers": np.round(3.0 * data.X).astype(np.int64)[:_N_SAMPLES],
+        "texts": np.array(data.NOTES[:_N_SAMPLES]),
+        "colours": _list_colours(),
     }
+
+
+def _list_colours() -> Any:
+    """Return a column of text with gaps."""
+    colours = saved_models.FRAME[["colour"]][:_N_SAMPLES].astype(object)
+    return colours.where(colours.index.to_numpy()[:, None] % 7 > 0, None)
 
 
 def list_predicted() -> dict[str, Any]:
@@ -64,19 +88,22 @@ def list_predicted() -> dict[str, Any]:
 
 
 def write_models(folder: Path = MODELS) -> None:
-    """Train all models and write them."""
+    """Train and write all models that the folder lacks; those that it has stay as an earlier version wrote them."""
     folder.mkdir(parents=True, exist_ok=True)
     samples = list_samples()
     for name in _SHORTENED:
         setattr(saved_models, name, getattr(saved_models, name)[:_N_SAMPLES])
-    makers = saved_models.MODELS | _list_boosters()
+    makers = saved_models.MODELS | _list_boosters() | _list_bare_models(samples)
     del makers["plug-in, groups"]  # its groups are those of more samples; its file is like that of "plug-in"
     for name, make in makers.items():
+        stem = name.replace(",", "").replace(" ", "-")
+        if any(folder.glob(f"{stem}.*")):
+            continue
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             model, own = make()
         kind = next(kind for kind, known in samples.items() if _is_same(own, known))
-        path = folder / f"{name.replace(',', '').replace(' ', '-')}.{kind}.mw.gz"
+        path = folder / f"{stem}.{kind}.mw.gz"
         content = gzip.compress(_save(model), mtime=0)
         if len(content) > _MOST_BYTES:
             write(f"{path.name}: left out, {len(content)} bytes")
@@ -112,6 +139,33 @@ def _list_boosters() -> dict[str, Callable[[], tuple[Any, Any]]]:
         "CatBoost": CatBoostClassifier(iterations=3, depth=2, verbose=False, allow_writing_files=False),
     }
     return {name: partial(_fit_plug_in, learner) for name, learner in learners.items()}
+
+
+def _list_bare_models(samples: dict[str, Any]) -> dict[str, Callable[[], tuple[Any, Any]]]:
+    """Return models of scikit-learn with methods that no wrapper has, and with settings that are stored otherwise."""
+    terms = make_pipeline(TfidfVectorizer(max_features=12), LogisticRegression())
+    filled = make_pipeline(SimpleImputer(strategy="most_frequent"), OneHotEncoder(), LogisticRegression())
+    found = {
+        "bare tree": (DecisionTreeClassifier(random_state=0), "dense"),
+        "bare forest": (RandomForestClassifier(3, random_state=0), "three"),
+        "bare boosting": (GradientBoostingClassifier(n_estimators=3, random_state=0), "dense"),
+        "bare histograms": (HistGradientBoostingClassifier(max_iter=3, min_samples_leaf=5), "dense"),
+        "bare stumps": (AdaBoostClassifier(n_estimators=3, random_state=0), "dense"),
+        "bare gradient steps": (SGDClassifier(average=True, random_state=0), "sparse"),
+        "bare network": (MLPClassifier((4,), max_iter=5, random_state=0), "dense"),
+        "bare Bayes": (GaussianNB(), "three"),
+        "sparse machine with probabilities": (SVC(probability=True, random_state=0), "sparse"),
+        "wrapper of TF-IDF": (metricwise.PlugInClassifier(terms, cv=2), "texts"),
+        "neighbours cubic": (KNeighborsClassifier(p=3), "dense"),
+        "neighbours of integers": (KNeighborsClassifier(), "integers"),
+        "sparse neighbours": (KNeighborsClassifier(), "sparse"),
+        "imputer of text": (filled, "colours"),
+    }
+    return {name: partial(_fit_bare, model, samples[kind], kind) for name, (model, kind) in found.items()}
+
+
+def _fit_bare(model: Any, samples: Any, kind: str) -> tuple[Any, Any]:
+    return model.fit(samples, saved_models.THREE_Y if kind == "three" else saved_models.y), samples
 
 
 def _fit_plug_in(learner: Any) -> tuple[Any, Any]:

@@ -148,7 +148,7 @@ def mutate_json(content: bytes, random: Random, most_changes: int = 3) -> bytes:
     except ValueError:
         return mutate_bytes(content, random)
     for _ in range(random.randint(1, most_changes)):
-        places = list(_list_places(value))
+        places = list(list_places(value))
         if not places:
             break
         container, key = random.choice(places)
@@ -165,7 +165,7 @@ def mutate_json(content: bytes, random: Random, most_changes: int = 3) -> bytes:
     return json.dumps(value).encode()
 
 
-def _list_places(value: Any) -> list[tuple[Any, Any]]:
+def list_places(value: Any) -> list[tuple[Any, Any]]:
     """Return all containers with a key in them; only those that a walk from the root reaches."""
     found: list[tuple[Any, Any]] = []
     waiting = [value]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import shutil
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -19,6 +20,11 @@ from fuzzing.model_files import mutate
 from fuzzing.models import FORMAT_1, extract_models, list_predicted
 
 _METHODS = ("predict", "decision_function", "predict_proba", "transform")
+_OTHER_METHODS = (  # which return more or less than a row per sample
+    *("apply", "decision_path", "kneighbors", "kneighbors_graph"),
+    *("staged_predict", "staged_decision_function", "staged_predict_proba"),
+)
+_OVERFLOW = "Floating-point under-/overflow"  # an error that compiled code of scikit-learn raises deliberately
 _SAMPLES: dict[str, Any] = {}
 _PATHS: list[Path] = []
 
@@ -63,16 +69,33 @@ def _check(case: Case, folder: Path) -> str:
 def _predict(model: Any, samples: Any) -> str:
     """Use all methods of a model; return "predicted" if all of them return, else "failed"."""
     outcome = "predicted"
-    for name in _METHODS:
+    for name in (*_METHODS, *_OTHER_METHODS):
         method = attempt(getattr, model, name, None)
         if method is None or isinstance(method, Exception):
             continue
-        found = attempt(method, samples)
+        found = attempt(_call, method, samples)
         if isinstance(found, Exception):
             outcome = "failed"
-        elif np.shape(found)[:1] != (samples.shape[0],) and not hasattr(found, "tocsr"):
+        elif name in _METHODS and np.shape(found)[:1] != (samples.shape[0],) and not hasattr(found, "tocsr"):
             raise Finding(f"{name} returns the shape {np.shape(found)} for {samples.shape[0]} samples")
-    return outcome
+    return "failed" if isinstance(attempt(_train_further, model, samples), Exception) else outcome
+
+
+def _call(method: Any, samples: Any) -> Any:
+    """Return what a method returns; of one that yields, all of it."""
+    found = method(samples)
+    return list(found) if isinstance(found, Iterator) else found
+
+
+def _train_further(model: Any, samples: Any) -> None:
+    """Train a model on samples with labels of its classes, if it has a method for that."""
+    if not hasattr(model, "partial_fit"):
+        return
+    try:
+        model.partial_fit(samples, np.resize(model.classes_, samples.shape[0]))
+    except ValueError as error:
+        if _OVERFLOW not in str(error):
+            raise
 
 
 KIND = Kind(_prepare, _make_case, _check)

@@ -9,6 +9,7 @@ from enum import Enum
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 T = TypeVar("T", bound=type)
+Values = dict[str, Any]  # what is stored of an object, by the names of its attributes
 
 
 @dataclass(frozen=True)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sklearn.linear_model import LogisticRegression
 
 import metricwise as mw
 from metricwise.estimators.checkpoints import Checkpoint
+from metricwise.io import atomic
 from metricwise.io.atomic import atomic_file
 
 _WRITER = """
@@ -80,3 +83,28 @@ def test_saving_into_a_missing_folder_names_it(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(NotADirectoryError, match="is no folder: give another path"):
         mw.save(LogisticRegression(), tmp_path / "file" / "model.mw")
+
+
+def _make_locks_fail(monkeypatch: pytest.MonkeyPatch, code: int) -> None:
+    def fail(*_: Any) -> None:
+        raise OSError(code, "no locks")
+
+    monkeypatch.setattr(pytest.importorskip("fcntl"), "flock", fail)
+
+
+@pytest.mark.parametrize("code", [errno.ENOSYS, errno.ENOLCK, errno.ENOTSUP])
+def test_file_systems_without_locks_are_written_to_and_nothing_is_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    _make_locks_fail(monkeypatch, code)
+    path, of_another = tmp_path / "model.mw", tmp_path / f".model.mw.{'0' * 16}{atomic.PARTIAL}"
+    of_another.touch()
+    mw.save(LogisticRegression(), path)
+    assert sorted(tmp_path.iterdir()) == [of_another, path]
+
+
+def test_an_error_of_a_lock_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _make_locks_fail(monkeypatch, errno.EIO)
+    with pytest.raises(OSError, match="no locks"):
+        mw.save(LogisticRegression(), tmp_path / "model.mw")
+    assert not list(tmp_path.iterdir())

@@ -81,6 +81,8 @@ DAMAGES = {
     "negative column": ("indices", 5, -(2**30)),
     "negative start": ("indptr", 100, -(2**30)),
     "start beyond the end": ("indptr", 100, 2**30),
+    "no entries, starts beyond the end": ("indptr", slice(1, None), [2**30] * 199 + [0]),
+    "starts whose difference overflows": ("indptr", slice(100, 103), [2**31 - 1, -(2**31), -1]),
 }
 
 

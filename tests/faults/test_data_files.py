@@ -104,7 +104,7 @@ def test_sizes_that_overflow_are_refused(tmp_path):
     np.save(path, np.ones((6, 3)))
     header = path.read_bytes()[:128].replace(b"(6, 3), }", b"(%d, %d), }" % (2**40, 2**30))[:127] + b"\n"
     path.write_bytes(header + path.read_bytes()[128:])
-    with pytest.raises(ValueError, match="shorter than its header says"):
+    with pytest.raises(ValueError, match="shorter than its header states"):
         metricwise.io.open(path)
 
 

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import time
 import tracemalloc
+import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.feature_selection import SelectFromModel
+from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.svm import SVC, LinearSVC
+from sklearn.tree import DecisionTreeClassifier
 
 import metricwise as mw
 from fuzzing.model_files import read_archive, write_archive
@@ -21,6 +28,7 @@ _MODELS = (
     "hashed records",
     "histograms, categories",
     "neighbours",
+    "network",
     "one-hot, infrequent",
     "polynomial",
     "records",
@@ -36,9 +44,11 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         model, _ = stock.MODELS[name]()
         found[name] = folder / f"{name}.mw"
         mw.save(model, found[name])
-    linear = mw.MultivariateSVC("f1").fit(stock.X, stock.y)
-    found["linear"] = folder / "linear.mw"
-    mw.save(linear, found["linear"])
+    own = {"linear": mw.MultivariateSVC("f1"), "stream": mw.SPADEClassifier("g_mean")}
+    own["plug-in"] = mw.PlugInClassifier(LinearSVC(), threshold="batch", cv=2)
+    for name, model in own.items():
+        found[name] = folder / f"{name}.mw"
+        mw.save(model.fit(stock.X, stock.y), found[name])
     return found
 
 
@@ -52,6 +62,59 @@ def _change(path: Path, name: str, target: Path, **fields: Any) -> Path:
         entry["fields"] |= fields
     target.write_bytes(write_archive(header, model, arrays))
     return target
+
+
+def _fit_sparse_machine(**settings: Any) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # of probability
+        return SVC(**settings).fit(stock.SPARSE, stock.y)
+
+
+@pytest.mark.parametrize("model", [KNeighborsClassifier(), SVC()], ids=lambda model: type(model).__name__)
+def test_sparse_matrices_with_rows_beyond_the_end_are_refused(tmp_path: Path, model: Any) -> None:
+    path = tmp_path / "x.mw"
+    mw.save(model.fit(stock.SPARSE, stock.y), path)
+    header, tree, arrays = read_archive(path)
+    matrix = next(entry for entry in tree["entries"] if entry["kind"] == "sparse")
+    number = tree["entries"][matrix["indptr"]["at"]]["number"]
+    arrays[number][1:-1], arrays[number][-1] = 2**30, 0
+    path.write_bytes(write_archive(header, tree, arrays))
+    assert_load_raises(path, "a sparse matrix is damaged: indptr must rise")
+
+
+@pytest.mark.parametrize("difference", [-3, -1, 1, 10**6])
+def test_trees_with_another_depth_are_refused(tmp_path: Path, difference: int) -> None:
+    path = tmp_path / "x.mw"
+    mw.save(DecisionTreeClassifier().fit(stock.X, stock.y), path)
+    header, tree, arrays = read_archive(path)
+    (entry,) = (entry for entry in tree["entries"] if entry["kind"] == "tree")
+    entry["max_depth"] += difference
+    path.write_bytes(write_archive(header, tree, arrays))
+    assert_load_raises(path, "a decision tree is damaged")
+
+
+def test_trees_whose_nodes_have_two_parents_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "x.mw"
+    mw.save(DecisionTreeClassifier().fit(stock.X, stock.y), path)
+    header, tree, arrays = read_archive(path)
+    nodes = next(array for array in arrays.values() if array.dtype.names is not None)
+    nodes["left_child"][0] = nodes["right_child"][0]
+    path.write_bytes(write_archive(header, tree, arrays))
+    assert_load_raises(path, "a decision tree is damaged")
+
+
+@pytest.mark.parametrize("changed", [("probability", "_effective_probability"), ("probability",)], ids=str)
+@pytest.mark.parametrize("before", [False, True])
+def test_machines_whose_flags_and_probabilities_differ_are_refused(
+    tmp_path: Path, before: bool, changed: tuple[str, ...]
+) -> None:
+    path = tmp_path / "x.mw"
+    mw.save(_fit_sparse_machine(probability=before), path)
+    assert mw.load(path).probability == before
+    header, tree, arrays = read_archive(path)
+    tree["entries"][-1]["fields"] |= {key: not before for key in changed if key in tree["entries"][-1]["fields"]}
+    path.write_bytes(write_archive(header, tree, arrays))
+    assert_load_raises(path, "a kernel machine is damaged")
 
 
 _TERMS = {"is": "dict", "items": [["red", 0], ["bird", 10**8]]}
@@ -69,6 +132,12 @@ _TERMS = {"is": "dict", "items": [["red", 0], ["bird", 10**8]]}
         ("boosting, classes", "DummyClassifier", {"n_classes_": 1}),
         ("histograms, categories", "HistGradientBoostingClassifier", {"n_features_in_": 400}),
         ("histograms, categories", "HistGradientBoostingClassifier", {"_preprocessor": None}),
+        ("histograms, categories", "ColumnTransformer", {"sparse_output_": True}),
+        ("network", "AdamOptimizer", {"ms": []}),
+        ("network", "MLPClassifier", {"hidden_layer_sizes": {"is": "tuple", "items": [3, 3]}}),
+        ("boosting, classes", "DecisionTreeRegressor", {"n_outputs_": 2**40}),
+        ("plug-in", "Binary", {"positive": 2}),
+        ("plug-in", "Binary", {"positive": {"is": "tuple", "items": []}}),
         ("neighbours", "KNeighborsClassifier", {"_y": {"is": "entry", "at": 0}}),
         ("hashed records", "FeatureHasher", {"n_features": 0}),
         ("polynomial", "PolynomialFeatures", {"degree": 9}),
@@ -85,6 +154,49 @@ def test_attributes_that_compiled_code_follows_are_refused(
     files: dict[str, Path], tmp_path: Path, model: str, name: str, fields: dict[str, Any]
 ) -> None:
     assert_load_raises(_change(files[model], name, tmp_path / "x.mw", **fields), "cannot be loaded")
+
+
+def test_streams_with_more_states_than_problems_are_refused(files: dict[str, Path], tmp_path: Path) -> None:
+    _, tree, _ = read_archive(files["stream"])
+    (model,) = (entry for entry in tree["entries"] if entry.get("class") == "metricwise.StreamModel")
+    states = model["fields"]["states"]
+    doubled = {"is": "tuple", "items": 2 * states["items"]}
+    path = _change(files["stream"], "StreamModel", tmp_path / "x.mw", states=doubled)
+    assert_load_raises(path, "weights, thresholds and classes do not fit together")
+
+
+def test_streams_that_count_scores_which_they_lack_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "x.mw"
+    mw.save(mw.MiniBatchSVC("f1").partial_fit(stock.X[:9], stock.y[:9], classes=[0, 1]), path)
+    header, tree, arrays = read_archive(path)
+    (state,) = (entry for entry in tree["entries"] if entry.get("class") == "metricwise.StreamState")
+    arrays[tree["entries"][state["fields"]["n_scores"]["at"]]["number"]][:] = 1
+    path.write_bytes(write_archive(header, tree, arrays))
+    assert_load_raises(path, "'score_weights' are zero where scores are kept")
+
+
+@pytest.mark.parametrize("path", ["estimators_samples_.coef_", "__class__.coef_", "coef_.T", "_x.coef_"])
+def test_paths_that_compute_or_lead_outside_are_refused(tmp_path: Path, path: str) -> None:
+    mw.save(SelectFromModel(LogisticRegression()).fit(stock.X, stock.y), tmp_path / "x.mw")
+    changed = _change(tmp_path / "x.mw", "SelectFromModel", tmp_path / "y.mw", importance_getter=path)
+    assert_load_raises(changed, "'importance_getter' of a SelectFromModel is damaged")
+
+
+def test_scores_that_are_nan_raise_where_batches_choose_a_threshold(files: dict[str, Path]) -> None:
+    model = mw.load(files["plug-in"])
+    model.estimator_.coef_[:] = np.nan
+    with pytest.raises(ValueError, match="scores that are NaN, on which no threshold of a batch can be chosen"):
+        model.predict(stock.X)
+
+
+def test_refused_values_are_not_shown(files: dict[str, Path], tmp_path: Path) -> None:
+    header, tree, arrays = read_archive(files["columns"])
+    steps = tree["entries"][-1]["fields"]["steps"]
+    steps[:] = [steps[0]] * 4000
+    (tmp_path / "x.mw").write_bytes(write_archive(header, tree, arrays))
+    start = time.perf_counter()
+    assert_load_raises(tmp_path / "x.mw", "'steps' of a Pipeline is damaged")
+    assert time.perf_counter() - start < 5.0
 
 
 def test_loaded_models_start_no_processes(files: dict[str, Path], tmp_path: Path) -> None:

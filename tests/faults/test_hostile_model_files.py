@@ -196,6 +196,13 @@ def test_deep_and_long_texts_raise(files: dict[str, Path], tmp_path: Path) -> No
     assert_load_raises(write_text("header.json", b"{}"), "it is no model file of metricwise")
 
 
+@pytest.mark.parametrize("versions", [{}, {"metricwise": "0.1"}, {"metricwise": "0.1", "scikit-learn": 1}], ids=str)
+def test_headers_without_versions_raise(files: dict[str, Path], tmp_path: Path, versions: dict[str, Any]) -> None:
+    header, tree, arrays = read_parts(files["linear"])
+    write_container(tmp_path / "x.mw", header | {"versions": versions}, tree, arrays)
+    assert_load_raises(tmp_path / "x.mw", "its header is damaged")
+
+
 def test_repeated_references_take_no_memory(files: dict[str, Path], tmp_path: Path) -> None:
     first = {"kind": "items", "shape": [1], "items": ["ha"]}
     again = [{"kind": "items", "shape": [2], "items": [{"is": "entry", "at": k}] * 2} for k in range(200)]

@@ -326,11 +326,11 @@ def test_files_of_another_format_than_their_suffix_raise(tmp_path):
 def test_damaged_files_raise(npy, tmp_path):
     content = npy.read_bytes()
     npy.write_bytes(content[:-8])
-    with pytest.raises(ValueError, match="shorter than its header says"):
+    with pytest.raises(ValueError, match="shorter than its header states"):
         metricwise.io.open(npy)
     matrix = sparse.csr_matrix(X)
     for name, change, message in (
-        ("indices", lambda a: a.__setitem__(100, 6), r"an entry outside of the 6 columns"),
+        ("indices", lambda a: a.__setitem__(100, 6), r"indices must be from 0 to 5"),
         ("indptr", lambda a: a.__setitem__(5, 10**6), r"a row ends before it begins"),
         ("indptr", lambda a: a.__setitem__(0, 1), r"does not begin with the first entry"),
     ):

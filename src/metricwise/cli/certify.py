@@ -73,7 +73,7 @@ def _refuse_other_labels(data: str, trained: Any, table: Table) -> None:
 
     y = np.asarray(table.y)
     known = np.asarray(trained.classes_)
-    if y.ndim != 1 or known.ndim != 1:  # of several labels per sample, which no model with a certificate has
+    if y.ndim != 1 or known.ndim != 1:  # multilabel, which no model with a certificate is
         return
     if y.dtype.kind == "U":
         known = known.astype(np.str_)

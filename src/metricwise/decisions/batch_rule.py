@@ -50,6 +50,11 @@ class BatchRule:
 
     def threshold_for(self, log_odds: Floats) -> float:
         """Return the threshold for a batch with the given log-odds; a batch of few samples hardly moves it."""
+        if np.isnan(log_odds).any():
+            raise ValueError(
+                "the learner gives scores that are NaN, on which no threshold of a batch can be chosen: check its "
+                "coefficients, and scale X"
+            )
         batch = Candidates.of(np.ones(log_odds.size, dtype=bool), log_odds)
         same_share = batch.threshold_of_share(self.share, batch.shares())
         expected = expected_threshold(self.measure, log_odds)

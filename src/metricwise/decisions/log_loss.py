@@ -18,7 +18,7 @@ class Loss(NamedTuple):
 
 
 def logistic_loss(target: Mask, scores: Floats, weights: Floats) -> Loss:
-    """Return the weighted mean log loss of log-odds; of several labels, the sum over these.
+    """Return the weighted mean log loss of log-odds; multilabel: the sum over the labels.
 
     Parameters
     ----------

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from metricwise._typing import Floats, Hashes, Indices
+from metricwise.csr import check_csr_arrays
 from metricwise.designs.base import Design
 from metricwise.kernels import hashing, products
 from metricwise.rounding import RoundingErrors, linear_errors
@@ -316,11 +317,14 @@ def _check_positions(X: Any) -> None:
     SciPy does not check the positions in arrays that a matrix is made of, or that were changed later.
     """
     try:
-        X.check_format(full_check=True)
+        X.check_format(full_check=False)  # drops unused entries after the last one
+        check_csr_arrays(X.data, X.indices, X.indptr, X.shape)
     except ValueError as error:
         raise ValueError(
             f"X is not a valid CSR matrix ({error}): its indices or indptr are damaged; build it again from its entries"
         ) from None
+    if X.indices.dtype != X.indptr.dtype:  # for which there would be other compiled functions
+        X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
 
 
 def append_columns(X: Any, columns: Floats) -> Any:

@@ -18,12 +18,13 @@ from typing import Any
 
 import numpy as np
 
-from metricwise.io.arrays import parse_array
 from metricwise.io.atomic import atomic_file, remove_abandoned
+from metricwise.io.npy import parse_npy
 from metricwise.solvers.saved import Arrays, join_parts, split_parts
 from metricwise.solvers.schema import StateError
 
 _HEADER = "header"
+_KINDS = "biufU"  # of entries
 _TRAINING, _CONTENT = "training", "content"  # in the header
 _NOT_DECISIVE = {"checkpoint", "every", "callback", "n_jobs", "max_seconds", "verbose"}
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")  # in the repr of a function or random state; it differs between processes
@@ -163,4 +164,4 @@ def _read_arrays(path: Path) -> Arrays:
             raise ValueError("it is compressed")
         if sum(member.file_size for member in members) > path.stat().st_size:
             raise ValueError("its parts are larger than the file")
-        return {member.filename.removesuffix(".npy"): parse_array(archive.read(member)) for member in members}
+        return {member.filename.removesuffix(".npy"): parse_npy(archive.read(member), _KINDS) for member in members}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import io
 import math
 import os
 import struct
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 
 from metricwise.io.errors import name_damaged_file
 from metricwise.io.files import check_file
+from metricwise.io.npy import parse_npy
 from metricwise.io.spec import suffix_of
 
 _MOST_OF_HEADER = 1 << 16  # bytes that are read at a time
@@ -131,28 +131,6 @@ class _Counted:
         return found
 
 
-def parse_array(content: bytes) -> NDArray[Any]:
-    """Return the array of the bytes of a .npy file.
-
-    Its size is compared with the bytes before any memory is reserved, and it holds no objects, whose reading could run
-    code.
-
-    Raises
-    ------
-    ValueError
-        If the bytes are no array of numbers or texts.
-    """
-    file = io.BytesIO(content)
-    version = np.lib.format.read_magic(file)
-    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-    shape, is_by_columns, dtype = read(file)
-    data = content[file.tell() :]
-    if dtype.kind not in _KINDS or len(data) != math.prod(shape) * dtype.itemsize:
-        raise ValueError("the size of an array is wrong")
-    values = np.frombuffer(data, dtype=dtype) if data else np.empty(0, dtype)
-    return values.reshape(shape, order="F" if is_by_columns else "C").copy()
-
-
 @contextmanager
 def open_npz(path: str) -> Iterator[zipfile.ZipFile]:
     """Open a .npz file; raise a ValueError if it is none."""
@@ -203,12 +181,12 @@ def _read_small(archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
     member = archive.getinfo(f"{name}.npy")
     if member.file_size > _MOST_OF_HEADER:
         raise ValueError(f"{name!r} is too long")
-    return parse_array(archive.read(member))
+    return parse_npy(archive.read(member), _KINDS)
 
 
 def _check_length(array: StoredArray, end: int) -> None:
     if array.offset + math.prod(array.shape) * array.dtype.itemsize > end:  # whole numbers of any size
-        raise ValueError(f"{array.path} is shorter than its header says: it is damaged, write it again")
+        raise ValueError(f"{array.path} is shorter than its header states: it is damaged, write it again")
 
 
 class GrowingArray:

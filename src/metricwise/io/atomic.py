@@ -2,7 +2,7 @@
 
 An unfinished file has the name of its target with a dot before and ``.partial`` after it. Its writer holds a lock on
 it, which ends with the process: one that nobody holds is left over from an interrupted writer, and the next writer of
-the same target removes it.
+the same target removes it. On a file system without locks, unfinished files of interrupted writers stay.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ except ImportError:  # Windows, where an open file cannot be removed: there the 
 PARTIAL = ".partial"  # how the names of unfinished files end
 _RANDOM_BYTES = 8  # in their names
 _NO_ROOM = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC), None)  # None: from numpy, about the same
+_NO_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP)  # some network file systems
 
 
 def remove_abandoned(path: Path) -> None:
@@ -44,16 +45,30 @@ def _remove_unless_locked(unfinished: Path) -> None:
 
 
 def _create(path: Path) -> tuple[Path, BinaryIO]:
-    """Return a new unfinished file of a target, locked."""
+    """Return a new unfinished file of a target, locked where the file system has locks."""
     while True:
         temporary = path.parent / f".{path.name}.{secrets.token_hex(_RANDOM_BYTES)}{PARTIAL}"
         file = temporary.open("x+b")
         if fcntl is None:
             return temporary, file
-        fcntl.flock(file, fcntl.LOCK_EX)
+        try:
+            _lock(file)
+        except BaseException:
+            file.close()
+            temporary.unlink(missing_ok=True)
+            raise
         if temporary.exists():
             return temporary, file
         file.close()  # another writer took it for abandoned before it was locked
+
+
+def _lock(file: BinaryIO) -> None:
+    """Lock a file, where the file system has locks; without them no writer takes a file for abandoned."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX)
+    except OSError as error:
+        if error.errno not in _NO_LOCKS:
+            raise
 
 
 @contextmanager

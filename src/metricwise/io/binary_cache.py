@@ -178,7 +178,7 @@ def write_members(folder: Path, path: str, dtypes: dict[str, np.dtype[Any] | Non
                 while content := member.read(_COPIED_NUMBERS * found.itemsize):
                     growing.append(np.frombuffer(content, found))
                 if shape != (growing.length,):
-                    raise EOFError(f"array {name!r} has {growing.length} entries, and its header says {shape}")
+                    raise EOFError(f"array {name!r} has {growing.length} entries, and its header states {shape}")
                 growing.finish()
 
 

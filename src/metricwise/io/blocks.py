@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from metricwise._typing import Indices
+from metricwise.csr import check_csr_arrays
 from metricwise.io.arrays import StoredArray, open_arrays
 
 Buffers = list[NDArray[np.uint8]]
@@ -159,11 +160,12 @@ class SparseLayout:
         indptr = self._arrays[2].read(files[2], start, stop + 1, buffers[2])
         indptr -= first
         if not self._is_checked[block]:  # compiled code uses the indices unchecked
-            if indices.size and not (indices.min() >= 0 and indices.max() < self.shape[1]):
+            try:
+                check_csr_arrays(data, indices, indptr, (stop - start, self.shape[1]))
+            except ValueError as error:
                 raise ValueError(
-                    f"{self._arrays[1].path} is damaged: rows {start} to {stop - 1} have an entry outside of the "
-                    f"{self.shape[1]} columns. Write it again"
-                )
+                    f"{self._arrays[1].path} is damaged: in rows {start} to {stop - 1}, {error}. Write it again"
+                ) from None
             self._is_checked[block] = True
         matrix = sparse.csr_matrix((stop - start, self.shape[1]), dtype=self.dtype)
         matrix.data, matrix.indices, matrix.indptr = data, indices, indptr
@@ -175,7 +177,7 @@ class SparseLayout:
         rows, entries, last_end = [0], [0], 0
         for start, found in self._row_ends():
             ends = np.append(last_end, found)  # of the rows from start - 1 on
-            if np.any(np.diff(ends) < 0):
+            if np.any(ends[1:] < ends[:-1]):  # differences could overflow
                 raise ValueError(f"{self._arrays[2].path} is damaged: a row ends before it begins. Write it again")
             while True:
                 fitting = int(np.searchsorted(found, entries[-1] + most, side="right"))  # rows that end early enough

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["ModelDescription", "ModelFileError", "describe", "fingerprint", "load", "save"]
 
 _FAMILY = "metricwise model"
+_VERSIONED = ("metricwise", "scikit-learn")  # packages whose models other versions may not read
 
 PathLike = str | os.PathLike[str]
 
@@ -117,10 +118,11 @@ def save(model: Any, path: PathLike, *, command: str | None = None, data: Any = 
         writer.add(model, "model")
     except (ValueError, RecursionError) as error:
         raise ModelFileError(str(path), f"this model cannot be saved: {error}") from error
+    reader = TreeReader(writer.arrays.__getitem__, NEWEST_FORMAT, lambda made: made)
     try:
-        TreeReader(writer.arrays.__getitem__, NEWEST_FORMAT, lambda made: made).read(writer.entries)
+        reader.read(writer.entries)
     except Exception as error:
-        problem = f"this model cannot be saved, as it could not be loaded again: {_shorten(error)}"
+        problem = f"this model cannot be saved: {writer.places[reader.n_read]}: {_describe_refusal(error)}"
         raise ModelFileError(str(path), problem) from error
     header = {
         "family": _FAMILY,
@@ -150,7 +152,9 @@ def load(path: PathLike, *, measure: Any = None) -> Any:
     Returns
     -------
     estimator
-        The model. With the same versions of scikit-learn and numpy it predicts the same, to the last bit.
+        The model. With the same versions of scikit-learn and numpy it predicts the same: scores may differ by rounding
+        errors where an array of the model was not contiguous, such as the components of a `~sklearn.decomposition.PCA`
+        of sparse samples.
 
     Raises
     ------
@@ -224,7 +228,7 @@ def _read_model(path: PathLike, file: Container, header: dict[str, Any], given: 
 def _describe_versions(versions: dict[str, str], error: Exception) -> str | None:
     """Return which versions wrote a file that cannot be read, and what to do; None if they are those installed."""
     now = _get_versions()
-    changed = [name for name in ("metricwise", "scikit-learn") if versions[name] != now[name]]
+    changed = [name for name in _VERSIONED if versions[name] != now[name]]
     if not changed:
         return None
     before, installed = (" and ".join(f"{name} {found[name][:50]}" for name in changed) for found in (versions, now))
@@ -236,6 +240,18 @@ def _describe_versions(versions: dict[str, str], error: Exception) -> str | None
 
 def _shorten(error: Exception) -> str:
     return (str(error).rstrip(".") if isinstance(error, ValueError) else repr(error))[:500]
+
+
+def _describe_refusal(error: Exception) -> str:
+    """Return why a part of a trained model, which no file has damaged, cannot be saved."""
+    from metricwise.persistence.schemas.schema import WrongValueError
+
+    if isinstance(error, WrongValueError):
+        return error.refusal
+    problem = _shorten(error)
+    if problem.endswith(" damaged"):  # the message about a file
+        return "its attributes do not fit together: train it again, and save it before they are changed"
+    return problem
 
 
 def describe(path: PathLike) -> ModelDescription:
@@ -283,7 +299,7 @@ def _read_header(file: Container) -> dict[str, Any]:
     if not isinstance(header, dict) or header.get("family") != _FAMILY:
         raise ValueError("it is no model file of metricwise")
     versions, command, data = (header[name] for name in ("versions", "command", "data"))
-    has_versions = isinstance(versions, dict) and all(isinstance(text, str) for text in versions.values())
+    has_versions = isinstance(versions, dict) and all(isinstance(versions.get(name), str) for name in _VERSIONED)
     has_texts = isinstance(header["model"], str) and isinstance(command, str | None)
     if not has_versions or not has_texts or not isinstance(data, dict | None):
         raise ValueError("its header is damaged")

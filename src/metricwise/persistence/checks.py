@@ -1,6 +1,6 @@
-"""Check the attributes of models whose predictions are made by compiled code.
+"""Check the stored values of an object against the schema of its class, or the types that its fields declare.
 
-Such code follows any index and size; a file in which they do not fit together is refused.
+Compiled code follows any index and size; a file in which they do not fit together is refused.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from enum import Enum
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import BaseEstimator
 
+from metricwise._state import Values
 from metricwise.persistence.boosters.checks import CHECKS as BOOSTER_CHECKS
 from metricwise.persistence.compiled import check_predictor
 from metricwise.persistence.declared import check_fields
@@ -23,8 +23,6 @@ from metricwise.persistence.schemas.own import OWN_SCHEMAS
 from metricwise.persistence.schemas.parts import require
 from metricwise.persistence.schemas.schema import Schema
 from metricwise.results import StreamEntry
-
-Values = dict[str, Any]
 
 ANY_ESTIMATOR = ("_metadata_request", "table_")  # what estimators of any class may have, checked where it is made
 
@@ -95,24 +93,13 @@ def _check_stream_model(values: Values) -> None:
 
 
 def _check_stream_state(values: Values) -> None:
-    """Raise unless arrays have the shapes and types of those of a fresh state."""
-    v, problem = values["v"], "the state of a stream is damaged"
-    require(isinstance(v, np.ndarray) and v.ndim == 1, problem)
-    from metricwise.solvers.stream_state import StreamState  # not needed for other models
+    from metricwise.solvers.schema import StateError  # not needed for other models
+    from metricwise.solvers.stream_state import check_values
 
-    fresh = StreamState.fresh(v.size, values["is_sparse"], False)
-    for field in dataclasses.fields(StreamState):
-        right, found = getattr(fresh, field.name), values[field.name]
-        if isinstance(right, np.ndarray):
-            same = isinstance(found, np.ndarray) and found.shape == right.shape and found.dtype == right.dtype
-            require(same and found.flags.c_contiguous, problem)
-        elif field.name != "pieces":
-            require(isinstance(found, int | float), problem)
-    require(np.all(values["n_scores"] >= 0), problem)  # counts all scores, also those dropped since
-    require(np.all(values["strides"] >= 1) and values["waiting"] >= 0, problem)
-    for X, positive, weights in values["pieces"]:
-        require(X.shape == (weights.size, v.size) and positive.shape == weights.shape == (weights.size,), problem)
-        require(sparse.issparse(X) == values["is_sparse"] and positive.dtype == bool, problem)
+    try:
+        check_values(values)
+    except StateError as error:
+        raise ValueError(f"the state of a stream is damaged: {error}") from error
 
 
 _CHECKS: dict[str, Callable[[Values], None]] = {

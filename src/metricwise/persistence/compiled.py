@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.utils import check_array
 
 from metricwise._sklearn import TREE_MODULE, boosted_node_type, tree_types
-from metricwise.persistence.names import LOSSES, find_value, get_name
+from metricwise.persistence.names import LOSSES, VALUES, find_value, get_name
 from metricwise.persistence.schemas.parts import require
 
 _MOST_CLASSES = 1 << 20
@@ -50,6 +50,8 @@ def _read_tree(values: dict[str, Any]) -> Any:
     inner = nodes["left_child"] != -1
     _check_children(nodes["left_child"], nodes["right_child"], inner)
     require(are_within(nodes["feature"][inner], n_features), _WRONG_TREE)
+    # Compiled code reserves memory for paths of this length.
+    require(_measure_depth(nodes["left_child"], nodes["right_child"], inner) == values["max_depth"], _WRONG_TREE)
     tree = tree_class(n_features, n_classes.astype(np.intp), n_outputs)
     state = {name: values[name] for name in ("max_depth", "node_count")}
     tree.__setstate__({**state, "nodes": nodes, "values": np.ascontiguousarray(contents)})
@@ -64,6 +66,17 @@ def _check_children(left: Any, right: Any, inner: Any) -> None:
     numbers = np.flatnonzero(inner)
     for child in (left[inner].astype(np.int64), right[inner].astype(np.int64)):
         require(np.all(child > numbers) and np.all(child < inner.size), _WRONG_TREE)
+
+
+def _measure_depth(left: Any, right: Any, inner: Any) -> int:
+    """Return the depth of a tree; ValueError unless every node but the first has one parent."""
+    children = np.concatenate([left[inner], right[inner]])
+    require(np.array_equal(np.sort(children), np.arange(1, inner.size)), _WRONG_TREE)
+    depth, level = 0, np.zeros(1, dtype=np.intp)
+    while (level := level[inner[level]]).size:
+        level = np.concatenate([left[level], right[level]])
+        depth += 1
+    return depth
 
 
 def are_within(indices: Any, size: int) -> bool:
@@ -134,13 +147,30 @@ def _write_partial(function: Any) -> dict[str, Any]:
 
 
 def _read_partial(values: dict[str, Any]) -> Any:
-    """Return the one partial function that models of scikit-learn hold, which converts samples to numbers."""
+    """Return one of two partial functions: that which converts samples to numbers, or a score of features."""
     function, named = values["function"], values["named"]
-    require(function is check_array and values["settings"] == [], "a function is not allowed")
-    is_right = type(named) is dict and named.get("dtype") == [np.float64] and len(named) == 2
-    finite = [value for name, value in named.items() if name in ("ensure_all_finite", "force_all_finite")]
-    require(is_right and finite == [False], "a function is not allowed")
+    is_right = type(named) is dict and values["settings"] == []
+    if function is check_array:
+        is_right = is_right and _are_of_conversion(named)
+    else:
+        is_right = is_right and get_name(function, VALUES) == _INFORMATION and _are_of_information(named)
+    require(is_right, f"a function is not allowed: give a score of features by name, or {_INFORMATION} with settings")
     return partial(function, **named)
+
+
+_INFORMATION = "sklearn.feature_selection.mutual_info_classif"
+
+
+def _are_of_conversion(named: dict[str, Any]) -> bool:
+    finite = [value for name, value in named.items() if name in ("ensure_all_finite", "force_all_finite")]
+    return named.get("dtype") == [np.float64] and len(named) == 2 and finite == [False]
+
+
+def _are_of_information(named: dict[str, Any]) -> bool:
+    """Return whether settings are some of mutual information, which checks their values when it is called."""
+    known = {"discrete_features", "n_neighbors", "copy", "random_state"}  # n_jobs would start processes
+    plain = (bool, int, str, list, np.ndarray, np.random.RandomState, type(None))
+    return set(named) <= known and all(isinstance(value, plain) for value in named.values())
 
 
 COMPILED: dict[str, Compiled] = {

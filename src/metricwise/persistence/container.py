@@ -17,7 +17,6 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import math
 import re
 import zipfile
 from collections.abc import Iterator
@@ -29,6 +28,7 @@ import numpy as np
 
 from metricwise._typing import Labels
 from metricwise.io.atomic import atomic_file
+from metricwise.io.npy import parse_npy
 
 HEADER, TREE = "header.json", "model.json"
 _CHECKSUM_BYTES = 64
@@ -37,10 +37,6 @@ _BLOCK = 1 << 20
 _BEGINNING = (1980, 1, 1, 0, 0, 0)  # a fixed date, so that a model gives the same file at any time
 _MEMBER = re.compile(r"header\.json|model\.json|array_(0|[1-9][0-9]{0,8})\.npy")
 _NUMBERS_AND_TEXT = "biufcUSV"
-_HEADER_READERS = {
-    (1, 0): np.lib.format.read_array_header_1_0,
-    (2, 0): np.lib.format.read_array_header_2_0,
-}
 
 
 # ------------------------------------------------------------------------------------------------------------- writing
@@ -109,18 +105,10 @@ class Container:
     def read_array(self, number: int) -> Labels:
         """Return an array; raise a ValueError if its header claims more than the file contains."""
         content = self._archive.read(f"array_{number}.npy")
-        file = io.BytesIO(content)
-        version = np.lib.format.read_magic(file)
-        if version not in _HEADER_READERS:
-            raise ValueError(f"array {number} has an unknown format")
-        shape, by_columns, dtype = _HEADER_READERS[version](file)
-        if dtype.hasobject or dtype.kind not in _NUMBERS_AND_TEXT:
-            raise ValueError(f"array {number} holds {dtype}, not numbers or text")
-        if min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize != len(content) - file.tell():
-            raise ValueError(f"array {number} claims the shape {shape} but has other content")
-        flat = np.frombuffer(content, dtype=dtype, count=math.prod(shape), offset=file.tell())
-        # Compiled code reads numbers in the byte order of the machine, and not those of files from others.
-        return flat.reshape(shape, order="F" if by_columns else "C").astype(dtype.newbyteorder("="), order="K")
+        try:
+            return parse_npy(content, _NUMBERS_AND_TEXT)
+        except ValueError as error:
+            raise ValueError(f"array {number} is damaged: {error}") from error
 
 
 @contextmanager

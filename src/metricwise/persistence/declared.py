@@ -11,9 +11,8 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_
 
 import numpy as np
 
+from metricwise._state import Values
 from metricwise.persistence.schemas.kinds import is_real, is_whole
-
-Values = dict[str, Any]
 
 
 def check_fields(cls: Any, values: Values) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from metricwise._sklearn import HELD_LOSSES
 
-# Types and functions that are parameters of transformers; each is a function of arrays and nothing else.
+# Types and functions that are parameters. Each function is one of arrays and nothing else.
 _VALUES = {
     "builtins": "bool float int object str",
     "numpy": (
@@ -17,6 +17,7 @@ _VALUES = {
         "reciprocal sign sqrt square str_ tanh uint8 uint16 uint32 uint64"
     ),
     "sklearn.feature_selection": "chi2 f_classif mutual_info_classif",
+    "sklearn.model_selection": "KFold StratifiedKFold",  # the folds that repeated ones repeat
     "sklearn.utils": "check_array",
 }
 

@@ -16,8 +16,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Bunch
 
 from metricwise._sklearn import SIMPLE_METHODS
-from metricwise._state import StoredState
-from metricwise.persistence.checks import Values, check_state
+from metricwise._state import StoredState, Values
+from metricwise.persistence.checks import check_state
 from metricwise.persistence.names import is_own
 from metricwise.persistence.schemas import SCHEMAS
 from metricwise.persistence.schemas.parts import require

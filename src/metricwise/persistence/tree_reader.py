@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from metricwise._typing import Labels
+from metricwise.csr import check_csr_arrays
 from metricwise.persistence.allowed import find_class
 from metricwise.persistence.compiled import COMPILED
 from metricwise.persistence.names import VALUES, find_value, is_own
 from metricwise.persistence.objects import make_object
 from metricwise.persistence.old import NEWEST_FORMAT, StoredObject, translate, upgrade
-from metricwise.persistence.tree_writer import SCALAR_KINDS, SPARSE_CLASSES
+from metricwise.persistence.tree_writer import OBJECT_TYPE, SCALAR_KINDS, SPARSE_CLASSES
 
 _DEEPEST = 100
 _PLAIN = (bool, int, str)
@@ -55,6 +56,11 @@ class TreeReader:
             "dtype": lambda entry: _make_dtype(entry["dtype"]),
             "name": lambda entry: find_value(entry["name"], VALUES),
         }
+
+    @property
+    def n_read(self) -> int:
+        """How many entries have been read."""
+        return len(self._read_so_far)
 
     def read(self, entries: Any) -> Any:
         """Return what the last entry stands for."""
@@ -135,14 +141,14 @@ class TreeReader:
         data, indices, indptr = (
             _check_type(self._decode(entry[key]), np.ndarray) for key in ("data", "indices", "indptr")
         )
-        if data.dtype.kind not in "biuf" or indices.dtype.kind not in "iu" or indptr.dtype.kind not in "iu":
+        if data.dtype.kind not in "biuf":
             raise ValueError("a sparse matrix is not made of numbers")
-        if indptr.size != (rows if entry["format"] == "csr" else columns) + 1:
-            raise ValueError("the arrays of a sparse matrix do not fit its shape")
+        try:
+            check_csr_arrays(data, indices, indptr, (rows, columns) if entry["format"] == "csr" else (columns, rows))
+        except ValueError as error:
+            raise ValueError(f"a sparse matrix is damaged: {error}") from None
         self._count_copies(data, indices, indptr)
-        made = cls((data, indices, indptr), shape=(rows, columns))
-        made.check_format(full_check=True)
-        return made
+        return cls((data, indices, indptr), shape=(rows, columns))
 
     def _read_scalar(self, entry: dict[str, Any]) -> Any:
         dtype = _make_dtype(entry["dtype"])
@@ -181,6 +187,8 @@ def _check_index(value: Any) -> int:
 
 
 def _make_dtype(text: Any) -> Any:
+    if text == OBJECT_TYPE:
+        return np.dtype(object)  # schemas accept it where a model has one
     dtype = np.dtype(_check_type(text, str))
     if dtype.hasobject or dtype.names is not None:
         raise ValueError(f"{dtype} is no type of numbers")

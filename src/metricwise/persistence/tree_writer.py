@@ -39,6 +39,7 @@ from metricwise.persistence.objects import get_values
 _PLAIN = (bool, int, str)
 SPARSE_CLASSES = {"csr": (sparse.csr_matrix, sparse.csr_array), "csc": (sparse.csc_matrix, sparse.csc_array)}
 SCALAR_KINDS = "biufU"
+OBJECT_TYPE = "object"  # of the arrays of text that an imputer was trained on
 
 
 class TreeWriter:
@@ -46,6 +47,7 @@ class TreeWriter:
 
     def __init__(self) -> None:
         self.entries: list[dict[str, Any]] = []
+        self.places: list[str] = []  # of the entries, as messages name them
         self.arrays: list[Labels] = []
         self._known: dict[int, int] = {}
         self._open: set[int] = set()
@@ -83,6 +85,7 @@ class TreeWriter:
         entry = self._make_entry(thing, where)
         self._open.remove(id(thing))
         self.entries.append(entry)
+        self.places.append(where)
         self._alive.append(thing)
         self._known[id(thing)] = len(self.entries) - 1
         return len(self.entries) - 1
@@ -102,6 +105,8 @@ class TreeWriter:
                 parts = {key: getattr(thing, key) for key in ("shape", "data", "indices", "indptr")}
                 is_array = isinstance(thing, sparse.sparray)
                 return {"kind": "sparse", "format": layout, "is_array": is_array, **self._encode_fields(parts, where)}
+        if isinstance(thing, np.dtype) and thing.kind == "O":
+            return {"kind": "dtype", "dtype": OBJECT_TYPE}
         if isinstance(thing, np.dtype) and thing.names is None and not thing.hasobject:
             return {"kind": "dtype", "dtype": thing.str}
         if (name := get_name(thing, VALUES) if callable(thing) else None) is not None:
@@ -153,6 +158,8 @@ def _explain_refusal(thing: Any, where: str) -> str:
         )
     if isinstance(thing, types.FunctionType | types.BuiltinFunctionType | types.MethodType | np.ufunc | type):
         return f"{where} is {thing.__name__!r}, {no_code}: use a setting that has a name instead"
+    if type(thing).__name__ == "make_column_selector" or (kind.startswith("pandas.") and hasattr(thing, "tolist")):
+        return f"{where} is of the type {type(thing).__name__}: give a list of names of columns, and train again"
     if kind.startswith(f"{SEARCH_MODULE}."):
         return f"{where} is a search: save its best_estimator_"
     return (

@@ -306,7 +306,7 @@ def _score_columns(model: Any, X: Any, size: int) -> tuple[Floats, Scale]:
     """Return a score for every sample and every class or label."""
     name, scale = next((name, scale) for name, scale in _METHODS if hasattr(model, name))
     values = getattr(model, name)(X)
-    if isinstance(values, list):  # scikit-learn's classifiers of several outputs: a matrix of probabilities for each
+    if isinstance(values, list):  # scikit-learn's multi-output classifiers: a matrix of probabilities for each
         values = np.column_stack([part[:, 1] if part.shape[1] > 1 else np.zeros(len(part)) for part in values])
     columns = np.asarray(values, dtype=np.float64)
     if columns.ndim != 2 or columns.shape[1] != size:

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from metricwise.csr import check_csr_arrays
+
 MOST = 2.0**53  # counts beyond it are not exact as floating-point numbers
 _TYPES: dict[str, tuple[Any, ...]] = {
     "float": (np.float64,),
@@ -22,6 +24,7 @@ _TYPES: dict[str, tuple[Any, ...]] = {
     "bool": (np.bool_,),
 }
 _TOTAL_ROUNDING = 1e-6
+_INDPTR = "_indptr"
 
 
 class StateError(ValueError):
@@ -44,8 +47,8 @@ class ArrayField:
         Whether infinity within the range, or NaN, is a possible value.
     is_rising : bool
         Whether no entry is smaller than the one before it.
-    starts_in : str
-        If given, the array holds the starts of consecutive parts of so many entries, and their end.
+    n_columns : int, optional
+        If given, the array is the ``indptr`` of a CSR matrix with so many columns; its other two are fields beside it.
     total : float, optional
         The sum of the entries, up to rounding.
     options : tuple of str
@@ -59,7 +62,7 @@ class ArrayField:
     may_be_infinite: bool = False
     may_be_nan: bool = False
     is_rising: bool = False
-    starts_in: str = ""
+    n_columns: int | None = None
     total: float | None = None
     options: tuple[str, ...] = ()
 
@@ -76,7 +79,7 @@ class ArrayField:
             return f"has the type {array.dtype}"
         if not self._fits_shape(array.shape, sizes):
             return f"has the shape {array.shape}"
-        return self._find_wrong_value(array, sizes)
+        return self._find_wrong_value(array)
 
     def _fits_shape(self, shape: tuple[int, ...], sizes: dict[str, int]) -> bool:
         if len(shape) != len(self.shape):
@@ -89,7 +92,7 @@ class ArrayField:
                 return False
         return True
 
-    def _find_wrong_value(self, array: NDArray[Any], sizes: dict[str, int]) -> str:
+    def _find_wrong_value(self, array: NDArray[Any]) -> str:
         if array.dtype.kind == "b":
             return ""
         is_nan = np.isnan(array)
@@ -103,10 +106,6 @@ class ArrayField:
             return "is not in ascending order"
         if self.total is not None and abs(float(array.sum()) - self.total) > _TOTAL_ROUNDING:
             return f"does not add up to {self.total:g}"
-        if self.starts_in and (
-            array.size == 0 or array[0] != 0 or array[-1] != sizes[self.starts_in] or np.any(array[1:] < array[:-1])
-        ):
-            return "does not divide its entries"
         return ""
 
 
@@ -131,9 +130,19 @@ def check_arrays(arrays: Mapping[str, NDArray[Any]], schema: Schema, **sizes: in
         problem = field.find_problem(arrays[name], known)
         if problem:
             raise StateError(f"{name!r} {problem}")
+        if field.n_columns is not None:
+            _check_csr(arrays, name.removesuffix(_INDPTR), field.n_columns)
     unknown = arrays.keys() - schema.keys()
     if unknown:
         raise StateError(f"{min(unknown)!r} is unknown")
+
+
+def _check_csr(arrays: Mapping[str, NDArray[Any]], name: str, n_columns: int) -> None:
+    data, indices, indptr = (arrays[f"{name}_{part}"] for part in ("data", "indices", "indptr"))
+    try:
+        check_csr_arrays(data, indices, indptr, (indptr.size - 1, n_columns))
+    except ValueError as error:
+        raise StateError(f"{name!r} is no CSR matrix: {error}") from None
 
 
 def require_state(condition: Any, problem: str) -> None:
@@ -147,6 +156,6 @@ def csr_fields(name: str, n_rows: str, n_columns: int, kind: str = "float") -> d
     entries = f"{name} entries"
     return {
         f"{name}_data": ArrayField(kind, (entries,)),
-        f"{name}_indices": ArrayField("index", (entries,), low=0, high=n_columns - 1),
-        f"{name}_indptr": ArrayField("index", (f"{n_rows}+1",), low=0, high=MOST, starts_in=entries),
+        f"{name}_indices": ArrayField("index", (entries,)),
+        f"{name}{_INDPTR}": ArrayField("index", (f"{n_rows}+1",), n_columns=n_columns),
     }

@@ -8,14 +8,13 @@ evenly spaced, far enough apart that work on all features is negligible per samp
 from __future__ import annotations
 
 import math
-from collections import ChainMap
 from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
 
-from metricwise._state import stored_fields
+from metricwise._state import Values, stored_fields
 from metricwise._typing import Floats, Indices, Mask
 from metricwise.kernels import streaming
 from metricwise.solvers.saved import COUNT, Arrays, pack_fields, unpack_fields
@@ -64,6 +63,55 @@ _SCHEMA: Schema = {
     "batches": COUNT,
     "waiting": COUNT,
 }
+
+
+def _make_schema(n_pieces: int, n_features: int, is_sparse: bool) -> Schema:
+    """Return what the arrays of a state with so many pieces, the samples that wait, are."""
+    schema = dict(_SCHEMA)
+    for name in (f"piece{number}" for number in range(n_pieces)):
+        size = f"{name} samples"
+        dense = {f"{name}_dense": ArrayField("real", (size, "features"))}
+        schema |= csr_fields(name, size, n_features, "real") if is_sparse else dense
+        schema |= {
+            f"{name}_positive": ArrayField("bool", (size,)),
+            f"{name}_weights": ArrayField("float", (size,), low=0.0),
+        }
+    return schema
+
+
+def _pack_pieces(pieces: list[tuple[Any, Mask, Floats]], is_sparse: bool) -> Arrays:
+    packed: Arrays = {}
+    for number, (X, positive, weights) in enumerate(pieces):
+        matrix = {"data": X.data, "indices": X.indices, "indptr": X.indptr} if is_sparse else {"dense": X}
+        named = matrix | {"positive": positive, "weights": weights}
+        packed |= {f"piece{number}_{name}": value for name, value in named.items()}
+    return packed
+
+
+def _check_waiting(waiting: int, pieces: list[tuple[Any, Mask, Floats]]) -> None:
+    found = sum(weights.size for _, _, weights in pieces)
+    require_state(waiting == found, "'waiting' is not the number of samples that wait")
+
+
+def _check_recent_scores(n_scores: Indices, weights: Floats) -> None:
+    for side, count in enumerate(n_scores.tolist()):
+        require_state(count == 0 or weights[side, :count].sum() > 0.0, "'score_weights' are zero where scores are kept")
+
+
+def check_values(values: Values) -> None:
+    """Raise a `StateError` unless values, each of its declared type, are those of the fields of a `StreamState`."""
+    is_sparse, pieces, n_features = values["is_sparse"], values["pieces"], values["v"].size
+    for X, _, weights in pieces:
+        is_right = X.format == "csr" if sparse.issparse(X) else isinstance(X, np.ndarray)
+        require_state(is_right and sparse.issparse(X) == is_sparse, "'pieces' are not samples")
+        require_state(X.shape == (weights.size, n_features), "'pieces' have the wrong shape")
+    found = {name: (values[name], field) for name, field in _SCHEMA.items()}
+    arrays = {name: one if isinstance(one, np.ndarray) else field.pack(one) for name, (one, field) in found.items()}
+    arrays |= _pack_pieces(pieces, is_sparse)
+    check_arrays(arrays, _make_schema(len(pieces), n_features, is_sparse), features=n_features)
+    require_state(all(array.flags.c_contiguous for array in arrays.values()), "an array is not contiguous")
+    _check_waiting(values["waiting"], pieces)
+    _check_recent_scores(values["n_scores"], values["score_weights"])
 
 
 def _no_scores() -> Floats:
@@ -123,12 +171,7 @@ class StreamState:
 
     def to_arrays(self) -> Arrays:
         """Return all fields as arrays for a file."""
-        own = pack_fields(self, _SCHEMA)
-        for number, (X, positive, weights) in enumerate(self.pieces):
-            matrix = {"data": X.data, "indices": X.indices, "indptr": X.indptr} if self.is_sparse else {"dense": X}
-            named = matrix | {"positive": positive, "weights": weights}
-            own |= {f"piece{number}_{name}": value for name, value in named.items()}
-        return own
+        return pack_fields(self, _SCHEMA) | _pack_pieces(self.pieces, self.is_sparse)
 
     @classmethod
     def from_arrays(cls, arrays: Arrays, fresh: StreamState) -> Self:
@@ -139,25 +182,14 @@ class StreamState:
         n_pieces = 0
         while f"piece{n_pieces}_weights" in arrays:
             n_pieces += 1
-        pieces = [fresh._piece_schema(f"piece{number}") for number in range(n_pieces)]
-        check_arrays(arrays, dict(ChainMap(*pieces, dict(_SCHEMA))), features=fresh.v.size)
+        check_arrays(arrays, _make_schema(n_pieces, fresh.v.size, fresh.is_sparse), features=fresh.v.size)
         state = cls(**unpack_fields(arrays, _SCHEMA))
         require_state(state.is_sparse == fresh.is_sparse, "'is_sparse' is not that of the samples")
         require_state(state.epoch_rows > 0 or fresh.epoch_rows == 0, "'epoch_rows' is zero")
         state.pieces = [state._piece(arrays, f"piece{number}_") for number in range(n_pieces)]
-        waiting = sum(weights.size for _, _, weights in state.pieces)
-        require_state(state.waiting == waiting, "'waiting' is not the number of samples that wait")
+        _check_waiting(state.waiting, state.pieces)
+        _check_recent_scores(state.n_scores, state.score_weights)
         return state
-
-    def _piece_schema(self, name: str) -> dict[str, ArrayField]:
-        """Return what the arrays of samples that wait are."""
-        n_features, size = self.v.size, f"{name} samples"
-        dense = {f"{name}_dense": ArrayField("real", (size, "features"))}
-        return {
-            **(csr_fields(name, size, n_features, "real") if self.is_sparse else dense),
-            f"{name}_positive": ArrayField("bool", (size,)),
-            f"{name}_weights": ArrayField("float", (size,), low=0.0),
-        }
 
     def _piece(self, arrays: Arrays, prefix: str) -> tuple[Any, Mask, Floats]:
         positive, weights = arrays[prefix + "positive"], arrays[prefix + "weights"]

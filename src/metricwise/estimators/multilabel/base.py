@@ -1,4 +1,4 @@
-"""What the classifiers of several labels share: validation, thresholds out of fold, labels from probabilities."""
+"""What multilabel classifiers share: validation, thresholds out of fold, labels from probabilities."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ THRESHOLD_RULES: dict[str, Average] = {"macro_f": "macro", "micro_f": "micro"}
 
 
 class MultiLabelClassifier(RoutesGroups, ClassifierMixin, BaseEstimator):
-    """A classifier of several labels; subclasses learn and give the probabilities."""
+    """A multilabel classifier; subclasses learn and give the probabilities."""
 
     estimator: Any
     inference: str

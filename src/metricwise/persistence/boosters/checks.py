@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from metricwise._state import Values
 from metricwise.kernels.tree_nodes import CATEGORICAL, NODE
 from metricwise.persistence.boosters.links import LINKS, SIGMOID
 from metricwise.persistence.boosters.samples import CatBoostSamples, LightGBMSamples, XGBoostSamples
@@ -16,8 +17,6 @@ from metricwise.persistence.boosters.stored import BoostedTrees
 from metricwise.persistence.boosters.trees import NodeTrees, ObliviousTrees
 from metricwise.persistence.compiled import are_within
 from metricwise.persistence.schemas.parts import require
-
-Values = dict[str, Any]
 
 _WRONG = "boosted trees are damaged"
 _DEEPEST = 30  # levels of a tree whose leaves are numbered by bits

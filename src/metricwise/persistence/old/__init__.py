@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from metricwise._state import Values
 from metricwise.persistence.old.thresholds import (
     move_into_decision,
     move_into_decision_of_plug_in,
@@ -18,7 +19,6 @@ from metricwise.persistence.old.thresholds import (
     move_into_rules,
 )
 
-Values = dict[str, Any]
 Step = Callable[[Values], Values]
 
 NEWEST_FORMAT = 2

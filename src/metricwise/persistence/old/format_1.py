@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.special import logit
 
+from metricwise._state import Values
 from metricwise.decisions.decision import Calibration, Decision
 from metricwise.decisions.scoring import gives_probabilities
 from metricwise.decisions.targets import positive_class
@@ -21,7 +22,7 @@ from metricwise.estimators.selection.ensemble import AveragedModels
 from metricwise.estimators.streaming.training import StreamModel
 from metricwise.persistence.names import is_own
 from metricwise.persistence.objects import make_object
-from metricwise.persistence.old import Step, StoredObject, Values
+from metricwise.persistence.old import Step, StoredObject
 from metricwise.results import Result, Status
 from metricwise.solvers.newton import SquaredPairsResult
 

@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from metricwise._state import Values
 from metricwise.decisions.decision import Decision
 from metricwise.decisions.scoring import gives_probabilities, log_odds
 from metricwise.decisions.tasks import Multiclass, Multilabel
-
-Values = dict[str, Any]
 
 
 def move_into_decision(values: Values) -> Values:

@@ -7,30 +7,11 @@ from typing import Any
 import numpy as np
 
 from metricwise._sklearn import HELD_CLASSES
-from metricwise.persistence.schemas.kinds import (
-    Sizes,
-    Values,
-    any_text,
-    array,
-    either,
-    indices,
-    is_label_array,
-    labels,
-    listed,
-    nothing,
-    of_class,
-    one_each,
-    predictor,
-    real,
-    size,
-    text,
-    tupled,
-    whole,
-)
+from metricwise._state import Values
+from metricwise.persistence.schemas import kinds as k
+from metricwise.persistence.schemas.kinds import Sizes
 from metricwise.persistence.schemas.parts import check_codes, check_features, get_classes, require
 from metricwise.persistence.schemas.schema import Schema
-
-_F = {"n_features_in_": size("F", low=1)}
 
 
 def _check_bagging(values: Values, sizes: Sizes) -> None:
@@ -51,7 +32,7 @@ def _check_ada_boost(values: Values, sizes: Sizes) -> None:
         require(np.all(np.isin(get_classes(part), values["classes_"])), problem)
 
 
-_NAMED = listed(lambda value, sizes: _is_named_model(value))
+_NAMED = k.list_of(lambda value, sizes: _is_named_model(value))
 
 
 def _is_named_model(value: Any) -> bool:
@@ -59,18 +40,17 @@ def _is_named_model(value: Any) -> bool:
         type(value) is tuple
         and len(value) == 2
         and isinstance(value[0], str)
-        and (value[1] == "drop" if isinstance(value[1], str) else predictor(value[1], {}))
+        and (value[1] == "drop" if isinstance(value[1], str) else k.predictor(value[1], {}))
     )
 
 
-_LABEL_ENCODER = of_class("LabelEncoder")
+_LABEL_ENCODER = k.of_class("LabelEncoder")
 
 
 def _check_voting(values: Values, sizes: Sizes) -> None:
     problem = "a vote of classifiers is damaged"
     require(np.array_equal(values["le_"].classes_, values["classes_"]) and values["estimators_"], problem)
-    used = [weight for weight in _get_weights(values, problem)]
-    require(len(used) == len(values["estimators_"]), problem)
+    require(len(_get_weights(values, problem)) == len(values["estimators_"]), problem)
     for part in values["estimators_"]:
         check_codes(part, sizes["C"], problem)
         require(values["voting"] == "hard" or hasattr(part, "predict_proba"), problem)
@@ -125,7 +105,7 @@ def _check_rest(values: Values, sizes: Sizes) -> None:
 
 
 def _check_outputs(values: Values, sizes: Sizes) -> None:
-    problem = "classifiers of several outputs are damaged"
+    problem = "a multi-output classifier is damaged"
     classes, parts = values["classes_"], values["estimators_"]
     require(parts and len(parts) == len(classes), problem)
     for part, known in zip(parts, classes, strict=True):
@@ -137,8 +117,8 @@ def _check_chain(values: Values, sizes: Sizes) -> None:
     parts, order = values["estimators_"], values["order_"]
     require(parts and np.array_equal(np.sort(order), np.arange(len(parts))), problem)
     require(len(values["classes_"]) == len(parts), problem)
-    for k, part in enumerate(parts):
-        check_features(part, sizes["F"] + k, problem)
+    for n_before, part in enumerate(parts):
+        check_features(part, sizes["F"] + n_before, problem)
         get_classes(part)
 
 
@@ -149,82 +129,86 @@ def _check_constant(values: Values, sizes: Sizes) -> None:
 SCHEMAS: dict[str, Schema] = {
     "sklearn.ensemble.AdaBoostClassifier": Schema(
         {
-            "estimator_": predictor,
-            "classes_": labels,
-            "n_classes_": whole(2),
-            "estimators_": listed(predictor),
-            "estimator_weights_": array("double", "*", finite=True),
-            "estimator_errors_": array("double", "*"),
+            "estimator_": k.predictor,
+            "classes_": k.labels,
+            "n_classes_": k.whole(2),
+            "estimators_": k.list_of(k.predictor),
+            "estimator_weights_": k.array("double", "*", finite=True),
+            "estimator_errors_": k.array("double", "*"),
         },
-        always={"estimator_params": tupled(any_text)},
-        relate=_check_ada_boost,
+        always={"estimator_params": k.tuple_of(k.any_text)},
+        check_relations=_check_ada_boost,
     ),
     "sklearn.ensemble.BaggingClassifier": Schema(
         {
-            **_F,
-            "classes_": labels,
-            "n_classes_": whole(1),
-            "estimator_": predictor,
-            "estimators_": listed(predictor, "B"),
-            "estimators_features_": listed(indices("F", "*"), "B"),
+            **k.FEATURES,
+            "classes_": k.labels,
+            "n_classes_": k.whole(1),
+            "estimator_": k.predictor,
+            "estimators_": k.list_of(k.predictor, "B"),
+            "estimators_features_": k.list_of(k.indices("F", "*"), "B"),
         },
         {
-            "_n_samples": whole(1),
-            "_max_samples": whole(1),
-            "_max_features": whole(1),
-            "_seeds": array("int", "*"),
-            "oob_decision_function_": array("float", "*", "*"),
-            "oob_score_": real(),
+            "_n_samples": k.whole(1),
+            "_max_samples": k.whole(1),
+            "_max_features": k.whole(1),
+            "_seeds": k.array("int", "*"),
+            "oob_decision_function_": k.array("float", "*", "*"),
+            "oob_score_": k.real(),
         },
-        {"estimator_params": tupled(any_text)},
-        relate=_check_bagging,
+        {"estimator_params": k.tuple_of(k.any_text)},
+        check_relations=_check_bagging,
         derived=("_sample_weight",),
     ),
     "sklearn.ensemble.StackingClassifier": Schema(
         {
-            "_label_encoder": either(_LABEL_ENCODER, listed(_LABEL_ENCODER)),
-            "classes_": one_each(lambda value, sizes: is_label_array(value)),
-            "final_estimator_": predictor,
-            "estimators_": listed(predictor),
-            "named_estimators_": of_class("Bunch"),
-            "stack_method_": listed(text(*_METHODS)),
+            "_label_encoder": k.either(_LABEL_ENCODER, k.list_of(_LABEL_ENCODER)),
+            "classes_": k.one_each(k.label_array),
+            "final_estimator_": k.predictor,
+            "estimators_": k.list_of(k.predictor),
+            "named_estimators_": k.of_class("Bunch"),
+            "stack_method_": k.list_of(k.text(*_METHODS)),
         },
-        {"_n_feature_outs": listed(whole())},
+        {"_n_feature_outs": k.list_of(k.whole())},
         parameters={"estimators": _NAMED},
-        relate=_check_stacking,
+        check_relations=_check_stacking,
     ),
     "sklearn.ensemble.VotingClassifier": Schema(
         {
             "le_": _LABEL_ENCODER,
-            "classes_": labels,
-            "estimators_": listed(predictor),
-            "named_estimators_": of_class("Bunch"),
+            "classes_": k.labels,
+            "estimators_": k.list_of(k.predictor),
+            "named_estimators_": k.of_class("Bunch"),
         },
         parameters={"estimators": _NAMED},
-        relate=_check_voting,
+        check_relations=_check_voting,
     ),
     "sklearn.multiclass.OneVsOneClassifier": Schema(
-        {"classes_": labels, "estimators_": either(tupled(predictor), listed(predictor)), "pairwise_indices_": nothing},
-        {"n_features_in_": size("F", low=1)},
-        relate=_check_pairs,
+        {
+            "classes_": k.labels,
+            "estimators_": k.either(k.tuple_of(k.predictor), k.list_of(k.predictor)),
+            "pairwise_indices_": k.none,
+        },
+        k.FEATURES,
+        check_relations=_check_pairs,
     ),
     "sklearn.multiclass.OneVsRestClassifier": Schema(
-        {"label_binarizer_": of_class("LabelBinarizer"), "classes_": labels, "estimators_": listed(predictor)},
-        relate=_check_rest,
+        {"label_binarizer_": k.of_class("LabelBinarizer"), "classes_": k.labels, "estimators_": k.list_of(k.predictor)},
+        check_relations=_check_rest,
     ),
-    HELD_CLASSES["_ConstantPredictor"]: Schema(always={"y_": array("number", 1)}, relate=_check_constant),
+    HELD_CLASSES["_ConstantPredictor"]: Schema(always={"y_": k.array("number", 1)}, check_relations=_check_constant),
     "sklearn.multioutput.ClassifierChain": Schema(
         {
-            **_F,
-            "order_": either(array("int", "*"), listed(whole())),
-            "estimators_": listed(predictor),
-            "classes_": listed(lambda value, sizes: is_label_array(value)),
+            **k.FEATURES,
+            "order_": k.either(k.array("int", "*"), k.list_of(k.whole())),
+            "estimators_": k.list_of(k.predictor),
+            "classes_": k.list_of(k.label_array),
         },
-        {"chain_method_": text(*_METHODS, "predict_log_proba")},
-        relate=_check_chain,
+        {"chain_method_": k.text(*_METHODS, "predict_log_proba")},
+        check_relations=_check_chain,
     ),
     "sklearn.multioutput.MultiOutputClassifier": Schema(
-        {"estimators_": listed(predictor), "classes_": listed(lambda value, sizes: is_label_array(value))},
-        relate=_check_outputs,
+        {"estimators_": k.list_of(k.predictor), "classes_": k.list_of(k.label_array)},
+        check_relations=_check_outputs,
     ),
 }

@@ -6,27 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from sklearn.model_selection import KFold, StratifiedKFold
 
 from metricwise._sklearn import HELD_CLASSES
-from metricwise.persistence.schemas.kinds import (
-    Check,
-    Sizes,
-    Values,
-    any_text,
-    either,
-    flag,
-    is_whole,
-    items,
-    listed,
-    mapped,
-    nothing,
-    predictor,
-    real,
-    size,
-    texts,
-    transformer,
-    whole,
-)
+from metricwise._state import Values
+from metricwise.persistence.schemas import kinds as k
+from metricwise.persistence.schemas.kinds import Check, Sizes
 from metricwise.persistence.schemas.parts import MOST_COLUMNS, check_features, require
 from metricwise.persistence.schemas.schema import Schema
 
@@ -42,7 +27,7 @@ def _count_selected(part: Any) -> int | None:
 
 def _count_imputed(part: Any) -> int:
     kept = ~np.array([isinstance(one, float) and np.isnan(one) for one in part.statistics_.tolist()])
-    n_kept = kept.size if part.keep_empty_features or part.strategy == "constant" else int(kept.sum())
+    n_kept = kept.size if part.keep_empty_features else int(kept.sum())
     return n_kept + (part.indicator_.features_.size if part.indicator_ is not None else 0)
 
 
@@ -117,9 +102,9 @@ def _steps(value: Any, sizes: Sizes) -> bool:
         return False
     words = (_PASS, None)
     names = [step[0] for step in value if type(step) in (tuple, list) and step]
-    if len(names) != len(value) or not all(_is_step(step, transformer, words) for step in value[:-1]):
+    if len(names) != len(value) or not all(_is_step(step, k.transformer, words) for step in value[:-1]):
         return False
-    last = _is_step(value[-1], lambda part, _: predictor(part, {}) or transformer(part, {}), words)
+    last = _is_step(value[-1], lambda part, _: k.predictor(part, {}) or k.transformer(part, {}), words)
     return last and len(set(names)) == len(names)
 
 
@@ -138,12 +123,12 @@ def _parts(value: Any, sizes: Sizes) -> bool:
     return (
         type(value) is list
         and len(value) >= 1
-        and all(_is_step(one, transformer, (_PASS, _DROP)) for one in value)
+        and all(_is_step(one, k.transformer, (_PASS, _DROP)) for one in value)
         and len({one[0] for one in value}) == len(value)
     )
 
 
-_WEIGHTS = either(nothing, mapped(any_text, real()))
+_WEIGHTS = k.either(k.none, k.dict_of(k.any_text, k.real()))
 
 
 def _check_union(values: Values, sizes: Sizes) -> None:
@@ -165,36 +150,36 @@ def _resolve(columns: Any, n_features: int, names: Any) -> list[int]:
     if isinstance(columns, np.ndarray):
         require(columns.ndim == 1, _COLUMNS)
         columns = columns.tolist()
-    chosen = [columns] if isinstance(columns, str) or is_whole(columns) else columns
+    chosen = [columns] if isinstance(columns, str) or k.is_whole(columns) else columns
     require(type(chosen) in (list, tuple), _COLUMNS)
     if chosen and all(isinstance(one, bool | np.bool_) for one in chosen):
         require(len(chosen) == n_features, _COLUMNS)
-        return [int(k) for k in np.flatnonzero(chosen)]
+        return np.flatnonzero(chosen).tolist()
     if all(isinstance(one, str) for one in chosen):
         known = [] if names is None else names.tolist()
         require(all(one in known for one in chosen), _COLUMNS)
         return [known.index(one) for one in chosen]
-    require(all(is_whole(one) and -n_features <= one < n_features for one in chosen), _COLUMNS)
+    require(all(k.is_whole(one) and -n_features <= one < n_features for one in chosen), _COLUMNS)
     return [int(one) % n_features for one in chosen]
 
 
 def _resolve_slice(columns: slice, n_features: int, names: Any) -> list[int]:
     known = [] if names is None else names.tolist()
     ends = []
-    for k, end in enumerate((columns.start, columns.stop)):
-        require(end is None or is_whole(end) or end in known, _COLUMNS)
-        ends.append(known.index(end) + k if isinstance(end, str) else end)  # names include the last
-    require(columns.step is None or (is_whole(columns.step) and columns.step >= 1), _COLUMNS)
+    for is_last, end in ((0, columns.start), (1, columns.stop)):
+        require(end is None or k.is_whole(end) or end in known, _COLUMNS)
+        ends.append(known.index(end) + is_last if isinstance(end, str) else end)  # names include the last
+    require(columns.step is None or (k.is_whole(columns.step) and columns.step >= 1), _COLUMNS)
     start, stop = ends
     return list(range(n_features))[start : stop : columns.step]
 
 
 def _is_column_part(value: Any) -> bool:
     is_triple = type(value) in (tuple, list) and len(value) == 3 and isinstance(value[0], str)
-    return is_triple and (value[1] in (_PASS, _DROP) if isinstance(value[1], str) else transformer(value[1], {}))
+    return is_triple and (value[1] in (_PASS, _DROP) if isinstance(value[1], str) else k.transformer(value[1], {}))
 
 
-_COLUMN_PARTS = listed(lambda value, sizes: _is_column_part(value))
+_COLUMN_PARTS = k.list_of(lambda value, sizes: _is_column_part(value))
 
 
 def _check_columns(values: Values, sizes: Sizes) -> None:
@@ -227,51 +212,63 @@ def _check_columns(values: Values, sizes: Sizes) -> None:
 
 
 def _slice(value: Any, sizes: Sizes) -> bool:
-    return isinstance(value, slice) and is_whole(value.start) and is_whole(value.stop) and value.start >= 0
-
-
-def _any(value: Any, sizes: Sizes) -> bool:
-    return True  # read again from `transformers_` where it is used
+    return isinstance(value, slice) and k.is_whole(value.start) and k.is_whole(value.stop) and value.start >= 0
 
 
 _REMAINDER: Check = lambda value, sizes: _is_column_part(value)  # noqa: E731
 
 # ----------------------------------------------------------------------------------------------------------- splitters
 
-_SEED = either(nothing, whole(), lambda value, sizes: type(value).__name__ == "RandomState")
-_FOLDS: dict[str, Check] = {"n_splits": whole(1), "random_state": _SEED}
-_SHUFFLED = Schema(always={**_FOLDS, "shuffle": flag})
-_SHARES = either(nothing, real(0.0))
-_RANDOM = Schema(always={**_FOLDS, "test_size": _SHARES, "train_size": _SHARES, "_default_test_size": real(0.0)})
+_SEED = k.either(k.none, k.whole(), k.of_class("RandomState"))
+_FOLDS: dict[str, Check] = {"n_splits": k.whole(1), "random_state": _SEED}
+_SHUFFLED = Schema(always={**_FOLDS, "shuffle": k.boolean})
+_SHARES = k.either(k.none, k.real(0.0))
+_RANDOM = Schema(always={**_FOLDS, "test_size": _SHARES, "train_size": _SHARES, "_default_test_size": k.real(0.0)})
+
+
+def _describe_repeated(splitter: type) -> Schema:
+    return Schema(
+        always={
+            "cv": lambda value, sizes: value is splitter,
+            "n_repeats": k.whole(1),
+            "random_state": _SEED,
+            "cvargs": lambda value, sizes: (
+                type(value) is dict and list(value) == ["n_splits"] and k.whole(1)(value["n_splits"], sizes)
+            ),
+        }
+    )
+
 
 SCHEMAS: dict[str, Schema] = {
     "sklearn.compose.ColumnTransformer": Schema(
         {
-            "n_features_in_": size("F"),
-            "_columns": listed(_any),
-            "_transformer_to_input_indices": mapped(any_text, listed(whole())),
+            "n_features_in_": k.size("F"),
+            "_columns": k.list_of(k.anything),
+            "_transformer_to_input_indices": k.dict_of(k.any_text, k.list_of(k.whole())),
             "_remainder": _REMAINDER,
-            "sparse_output_": flag,
+            "sparse_output_": k.boolean,
             "transformers_": _COLUMN_PARTS,
-            "output_indices_": mapped(any_text, _slice),
+            "output_indices_": k.dict_of(k.any_text, _slice),
         },
-        {"_transformers_feature_names_out": either(texts("*"), items(any_text, "*"))},
+        {"_transformers_feature_names_out": k.either(k.texts("*"), k.items(k.any_text, "*"))},
         parameters={"transformers": _COLUMN_PARTS, "transformer_weights": _WEIGHTS},
-        relate=_check_columns,
+        check_relations=_check_columns,
     ),
     HELD_CLASSES["_RemainderColsList"]: Schema(
         always={
-            "data": listed(either(any_text, flag, whole())),
-            "future_dtype": either(nothing, any_text),
-            "warning_was_emitted": flag,
-            "warning_enabled": flag,
+            "data": k.list_of(k.either(k.any_text, k.boolean, k.whole())),
+            "future_dtype": k.either(k.none, k.any_text),
+            "warning_was_emitted": k.boolean,
+            "warning_enabled": k.boolean,
         }
     ),
     "sklearn.frozen.FrozenEstimator": Schema(
-        parameters={"estimator": lambda value, sizes: predictor(value, sizes) or transformer(value, sizes)}
+        parameters={"estimator": lambda value, sizes: k.predictor(value, sizes) or k.transformer(value, sizes)}
     ),
     "sklearn.model_selection.GroupKFold": _SHUFFLED,
     "sklearn.model_selection.KFold": _SHUFFLED,
+    "sklearn.model_selection.RepeatedKFold": _describe_repeated(KFold),
+    "sklearn.model_selection.RepeatedStratifiedKFold": _describe_repeated(StratifiedKFold),
     "sklearn.model_selection.ShuffleSplit": _RANDOM,
     "sklearn.model_selection.StratifiedGroupKFold": _SHUFFLED,
     "sklearn.model_selection.StratifiedKFold": _SHUFFLED,
@@ -280,14 +277,14 @@ SCHEMAS: dict[str, Schema] = {
         parameters={
             "transformer_list": _parts,
             "transformer_weights": _WEIGHTS,
-            "n_jobs": either(nothing, whole(-1000)),
-            "verbose": flag,
-            "verbose_feature_names_out": flag,
+            "n_jobs": k.either(k.none, k.whole(-1000)),
+            "verbose": k.boolean,
+            "verbose_feature_names_out": k.boolean,
         },
-        relate=_check_union,
+        check_relations=_check_union,
     ),
     "sklearn.pipeline.Pipeline": Schema(
-        parameters={"steps": _steps, "transform_input": either(nothing, listed(any_text)), "memory": nothing},
-        relate=_check_pipeline,
+        parameters={"steps": _steps, "transform_input": k.either(k.none, k.list_of(k.any_text)), "memory": k.none},
+        check_relations=_check_pipeline,
     ),
 }

@@ -6,30 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from metricwise.persistence.schemas.kinds import (
-    Sizes,
-    Values,
-    array,
-    either,
-    flag,
-    is_real,
-    is_whole,
-    items,
-    labels,
-    listed,
-    mapped,
-    nothing,
-    of_class,
-    plain,
-    real,
-    size,
-    text,
-    whole,
-)
-from metricwise.persistence.schemas.parts import number_type, require
+from metricwise._state import Values
+from metricwise.persistence.schemas import kinds as k
+from metricwise.persistence.schemas.kinds import Sizes
+from metricwise.persistence.schemas.parts import data_type, number_type, require
 from metricwise.persistence.schemas.schema import Schema
 
-_F = {"n_features_in_": size("F", low=1)}
 _DAMAGED = "an encoder of categories is damaged"
 
 
@@ -39,7 +21,7 @@ def categories(value: Any, sizes: Sizes) -> bool:
         return False
     if value.dtype == object:
         found = value.tolist()
-        return all(plain(item, sizes) for item in found) and len({repr(item) for item in found}) == len(found)
+        return all(k.plain(item, sizes) for item in found) and len({repr(item) for item in found}) == len(found)
     if value.dtype.kind in "US":
         return np.unique(value).size == value.size
     if value.dtype.kind not in "biuf" or value.dtype.itemsize > 8:
@@ -79,7 +61,7 @@ def _check_one_hot(values: Values, sizes: Sizes) -> None:
         dropped = values[name]
         if dropped is not None:
             pairs = zip(dropped.tolist(), limits, strict=True)
-            require(all(one is None or (is_whole(one) and 0 <= one < limit) for one, limit in pairs), _DAMAGED)
+            require(all(one is None or (k.is_whole(one) and 0 <= one < limit) for one, limit in pairs), _DAMAGED)
     dropped = values["_drop_idx_after_grouping"]
     require((values["drop"] is None) == (dropped is None), _DAMAGED)
     expected = [count - (dropped is not None and dropped[feature] is not None) for feature, count in enumerate(counts)]
@@ -96,7 +78,7 @@ def _check_ordinal(values: Values, sizes: Sizes) -> None:
     if values["handle_unknown"] == "use_encoded_value":
         replaced.append(values["unknown_value"])
     is_integer = np.dtype(values["dtype"]).kind != "f"
-    require(all(is_whole(one) if is_integer else is_real(one) for one in replaced), _DAMAGED)
+    require(all(k.is_whole(one) if is_integer else k.is_real(one) for one in replaced), _DAMAGED)
 
 
 def _check_target(values: Values, sizes: Sizes) -> None:
@@ -136,81 +118,93 @@ def _check_indicator(values: Values, sizes: Sizes) -> None:
     require(np.all(found >= 0) and np.all(found < size_), "an indicator of missing values is damaged")
 
 
-_CATEGORIES = listed(categories, "F")
-_GROUPS = listed(either(nothing, array("int", "*")), "F")
+_CATEGORIES = k.list_of(categories, "F")
+_GROUPS = k.list_of(k.either(k.none, k.array("int", "*")), "F")
 _INFREQUENT = {"_infrequent_indices": _GROUPS, "_default_to_infrequent_mappings": _GROUPS}
-_GIVEN = either(text("auto"), listed(either(categories, listed(plain))))
-_INDEX = either(nothing, items(either(nothing, whole()), "F"))
+_GIVEN = k.either(k.text("auto"), k.list_of(k.either(categories, k.list_of(k.plain))))
+_INDEX = k.either(k.none, k.items(k.either(k.none, k.whole()), "F"))
 
 SCHEMAS: dict[str, Schema] = {
     "sklearn.impute.MissingIndicator": Schema(
-        {"_precomputed": flag, "_n_features": whole(1), "features_": array("int", "*")}, relate=_check_indicator
+        {"_precomputed": k.boolean, "_n_features": k.whole(1), "features_": k.array("int", "*")},
+        check_relations=_check_indicator,
     ),
     "sklearn.impute.SimpleImputer": Schema(
         {
-            **_F,
-            "_fit_dtype": number_type,
-            "indicator_": either(nothing, of_class("MissingIndicator")),
-            "statistics_": either(array("number", "F"), items(plain, "F")),
+            **k.FEATURES,
+            "_fit_dtype": data_type,
+            "indicator_": k.either(k.none, k.of_class("MissingIndicator")),
+            "statistics_": k.either(k.array("number", "F"), k.items(k.plain, "F")),
         },
-        {"_fill_dtype": number_type},
+        {"_fill_dtype": data_type},
         parameters={
-            "fill_value": plain,
-            "missing_values": plain,
-            "strategy": text("mean", "median", "most_frequent", "constant"),
+            "fill_value": k.plain,
+            "missing_values": k.plain,
+            "strategy": k.text("mean", "median", "most_frequent", "constant"),
         },
-        relate=_check_imputer,
+        check_relations=_check_imputer,
     ),
     "sklearn.preprocessing.KBinsDiscretizer": Schema(
-        {**_F, "bin_edges_": items(array("float", "*"), "F"), "n_bins_": array("int", "F")},
-        {"_encoder": of_class("OneHotEncoder")},
-        relate=_check_bins,
+        {**k.FEATURES, "bin_edges_": k.items(k.array("float", "*"), "F"), "n_bins_": k.array("int", "F")},
+        {"_encoder": k.of_class("OneHotEncoder")},
+        check_relations=_check_bins,
     ),
     "sklearn.preprocessing.LabelBinarizer": Schema(
-        {"y_type_": text("binary", "multiclass", "multilabel-indicator"), "sparse_input_": flag, "classes_": labels},
-        relate=_check_label_binarizer,
+        {
+            "y_type_": k.text("binary", "multiclass", "multilabel-indicator"),
+            "sparse_input_": k.boolean,
+            "classes_": k.labels,
+        },
+        check_relations=_check_label_binarizer,
     ),
-    "sklearn.preprocessing.LabelEncoder": Schema({"classes_": labels}),
+    "sklearn.preprocessing.LabelEncoder": Schema({"classes_": k.labels}),
     "sklearn.preprocessing.OneHotEncoder": Schema(
         {
-            **_F,
-            "_infrequent_enabled": flag,
+            **k.FEATURES,
+            "_infrequent_enabled": k.boolean,
             "categories_": _CATEGORIES,
             "_drop_idx_after_grouping": _INDEX,
             "drop_idx_": _INDEX,
-            "_n_features_outs": listed(whole(), "F"),
+            "_n_features_outs": k.list_of(k.whole(), "F"),
         },
         _INFREQUENT,
         parameters={
             "categories": _GIVEN,
             "dtype": number_type,
-            "feature_name_combiner": text("concat"),
-            "drop": either(nothing, text("first", "if_binary"), items(plain, "*"), array("number", "*"), listed(plain)),
+            "feature_name_combiner": k.text("concat"),
+            "drop": k.either(
+                k.none,
+                k.text("first", "if_binary"),
+                k.items(k.plain, "*"),
+                k.array("number", "*"),
+                k.texts("*"),
+                k.list_of(k.plain),
+            ),
         },
-        relate=_check_one_hot,
+        check_relations=_check_one_hot,
     ),
     "sklearn.preprocessing.OrdinalEncoder": Schema(
         {
-            **_F,
-            "_infrequent_enabled": flag,
+            **k.FEATURES,
+            "_infrequent_enabled": k.boolean,
             "categories_": _CATEGORIES,
-            "_missing_indices": mapped(whole(), whole()),
+            "_missing_indices": k.dict_of(k.whole(), k.whole()),
         },
         _INFREQUENT,
         parameters={"categories": _GIVEN, "dtype": number_type},
-        relate=_check_ordinal,
+        check_relations=_check_ordinal,
     ),
     "sklearn.preprocessing.TargetEncoder": Schema(
         {
-            **_F,
-            "_infrequent_enabled": flag,
+            **k.FEATURES,
+            "_infrequent_enabled": k.boolean,
             "categories_": _CATEGORIES,
-            "target_type_": text("binary", "multiclass"),
-            "classes_": labels,
-            "target_mean_": either(real(), array("double", "C")),
-            "encodings_": listed(array("double", "*")),
+            "target_type_": k.text("binary", "multiclass"),
+            "classes_": k.labels,
+            "target_mean_": k.either(k.real(), k.array("double", "C")),
+            "encodings_": k.list_of(k.array("double", "*")),
         },
         parameters={"categories": _GIVEN},
-        relate=_check_target,
+        check_relations=_check_target,
     ),
 }

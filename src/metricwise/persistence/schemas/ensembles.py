@@ -7,36 +7,16 @@ from typing import Any
 import numpy as np
 
 from metricwise._sklearn import HELD_CLASSES
-from metricwise.persistence.schemas.kinds import (
-    Check,
-    Sizes,
-    Values,
-    any_text,
-    array,
-    either,
-    flag,
-    is_label_array,
-    items,
-    labels,
-    listed,
-    nothing,
-    of_class,
-    one_each,
-    predictor,
-    real,
-    size,
-    text,
-    tupled,
-    whole,
-)
+from metricwise._state import Values
+from metricwise.persistence.schemas import kinds as k
+from metricwise.persistence.schemas.kinds import Check, Sizes
 from metricwise.persistence.schemas.parts import check_codes, get_classes, require
 from metricwise.persistence.schemas.schema import Schema
 
-_F = {"n_features_in_": size("F", low=1)}
 _OUTPUTS: dict[str, Check] = {
-    "n_outputs_": whole(1),
-    "classes_": one_each(lambda value, sizes: is_label_array(value)),
-    "n_classes_": either(whole(1), listed(whole(1)), array("int", "*")),
+    "n_outputs_": k.whole(1),
+    "classes_": k.one_each(k.label_array),
+    "n_classes_": k.either(k.whole(1), k.list_of(k.whole(1)), k.array("int", "*")),
 }
 
 
@@ -57,12 +37,18 @@ def _count_classes(values: Values, problem: str) -> list[int]:
 def _check_tree(values: Values, sizes: Sizes) -> None:
     tree, problem = values["tree_"], "a decision tree is damaged"
     require(tree.n_features == sizes["F"], "a tree has other features than its model")
-    counts = _count_classes(values, problem) if "classes_" in values else [1] * values["n_outputs_"]
-    require(tree.n_outputs == values["n_outputs_"] and np.array_equal(tree.n_classes, counts), problem)
+    require(tree.n_outputs == values["n_outputs_"], problem)
+    counts = _count_classes(values, problem) if "classes_" in values else [1] * tree.n_outputs
+    require(np.array_equal(tree.n_classes, counts), problem)
 
 
-_TREE: dict[str, Check] = {**_F, "n_outputs_": whole(1), "max_features_": whole(1), "tree_": of_class("Tree")}
-_TREE_SCHEMA = Schema({**_TREE, **_OUTPUTS}, relate=_check_tree)
+_TREE: dict[str, Check] = {
+    **k.FEATURES,
+    "n_outputs_": k.whole(1),
+    "max_features_": k.whole(1),
+    "tree_": k.of_class("Tree"),
+}
+_TREE_SCHEMA = Schema({**_TREE, **_OUTPUTS}, check_relations=_check_tree)
 
 
 # -------------------------------------------------------------------------------------------------------------- forests
@@ -81,19 +67,19 @@ def _check_forest(values: Values, sizes: Sizes) -> None:
 def _describe_forest(tree: str) -> Schema:
     return Schema(
         {
-            **_F,
+            **k.FEATURES,
             **_OUTPUTS,
-            "estimator_": of_class(tree),
-            "estimators_": listed(of_class(tree)),
+            "estimator_": k.of_class(tree),
+            "estimators_": k.list_of(k.of_class(tree)),
         },
         {
-            "_n_samples": whole(1),
-            "_n_samples_bootstrap": either(nothing, whole(1)),
-            "oob_decision_function_": either(array("float", "*", "*"), array("float", "*", "*", "*")),
-            "oob_score_": real(),
+            "_n_samples": k.whole(1),
+            "_n_samples_bootstrap": k.either(k.none, k.whole(1)),
+            "oob_decision_function_": k.either(k.array("float", "*", "*"), k.array("float", "*", "*", "*")),
+            "oob_score_": k.real(),
         },
-        {"estimator": of_class(tree), "estimator_params": tupled(any_text)},
-        relate=_check_forest,
+        {"estimator": k.of_class(tree), "estimator_params": k.tuple_of(k.any_text)},
+        check_relations=_check_forest,
         derived=("_sample_weight",),
     )
 
@@ -169,6 +155,7 @@ def _check_preprocessor(values: Values, n_features: int, is_categorical: Any) ->
     require(found["numerical"][0] in ("FunctionTransformer", "str"), _BOOSTED)
     require(np.array_equal(found["numerical"][1], ~given), _BOOSTED)
     require(columns.remainder == "drop" and columns.transformer_weights is None, _BOOSTED)
+    require(not columns.sparse_output_, _BOOSTED)
 
 
 _MOST_CATEGORIES = 256  # of a feature, in histogram-based boosting
@@ -180,86 +167,86 @@ def _check_bin_mapper(values: Values, sizes: Sizes) -> None:
         require(np.all((known >= 0) & (known < _MOST_CATEGORIES)), _BOOSTED)
 
 
-_SCORES = array("float", "*")
+_SCORES = k.array("float", "*")
 
 SCHEMAS: dict[str, Schema] = {
     "sklearn.ensemble.ExtraTreesClassifier": _describe_forest("ExtraTreeClassifier"),
     "sklearn.ensemble.GradientBoostingClassifier": Schema(
         {
-            **_F,
-            "classes_": labels,
-            "n_trees_per_iteration_": whole(1),
-            "n_classes_": whole(2),
-            "max_features_": whole(1),
-            "_loss": of_class(*_LOSS_CLASSES),
-            "init_": either(text("zero"), predictor),
-            "estimators_": items(of_class("DecisionTreeRegressor"), "*", "*"),
+            **k.FEATURES,
+            "classes_": k.labels,
+            "n_trees_per_iteration_": k.whole(1),
+            "n_classes_": k.whole(2),
+            "max_features_": k.whole(1),
+            "_loss": k.of_class(*_LOSS_CLASSES),
+            "init_": k.either(k.text("zero"), k.predictor),
+            "estimators_": k.items(k.of_class("DecisionTreeRegressor"), "*", "*"),
             "train_score_": _SCORES,
-            "n_estimators_": whole(1),
+            "n_estimators_": k.whole(1),
         },
         {
-            "_rng": of_class("RandomState"),
+            "_rng": k.of_class("RandomState"),
             "oob_improvement_": _SCORES,
             "oob_scores_": _SCORES,
-            "oob_score_": real(),
+            "oob_score_": k.real(),
         },
-        {"alpha": real()},
-        relate=_check_boosting,
+        {"alpha": k.real()},
+        check_relations=_check_boosting,
     ),
     "sklearn.ensemble.HistGradientBoostingClassifier": Schema(
         {
-            **_F,
-            "is_categorical_": either(nothing, array("bool", "F")),
-            "_preprocessor": either(nothing, of_class("ColumnTransformer")),
-            "_is_categorical_remapped": either(nothing, array("bool", "F")),
-            "_label_encoder": of_class("LabelEncoder"),
-            "classes_": labels,
-            "n_trees_per_iteration_": whole(1),
-            "_n_features": whole(1),
-            "_loss": of_class(*_LOSS_CLASSES),
-            "_bin_mapper": of_class("_BinMapper"),
-            "_baseline_prediction": array("double", "*", "*"),
-            "_predictors": listed(listed(of_class("TreePredictor"))),
+            **k.FEATURES,
+            "is_categorical_": k.either(k.none, k.array("bool", "F")),
+            "_preprocessor": k.either(k.none, k.of_class("ColumnTransformer")),
+            "_is_categorical_remapped": k.either(k.none, k.array("bool", "F")),
+            "_label_encoder": k.of_class("LabelEncoder"),
+            "classes_": k.labels,
+            "n_trees_per_iteration_": k.whole(1),
+            "_n_features": k.whole(1),
+            "_loss": k.of_class(*_LOSS_CLASSES),
+            "_bin_mapper": k.of_class("_BinMapper"),
+            "_baseline_prediction": k.array("double", "*", "*"),
+            "_predictors": k.list_of(k.list_of(k.of_class("TreePredictor"))),
         },
         {
-            "_random_seed": whole(0, 1 << 64),
-            "_feature_subsample_rng": of_class("Generator"),
-            "_fitted_with_sw": flag,
-            "do_early_stopping_": flag,
-            "_use_validation_data": flag,
-            "_scorer": nothing,
+            "_random_seed": k.whole(0, 1 << 64),
+            "_feature_subsample_rng": k.of_class("Generator"),
+            "_fitted_with_sw": k.boolean,
+            "do_early_stopping_": k.boolean,
+            "_use_validation_data": k.boolean,
             "train_score_": _SCORES,
             "validation_score_": _SCORES,
         },
-        relate=_check_histogram_boosting,
+        check_relations=_check_histogram_boosting,
+        derived=("_scorer", "_raw_predict"),  # early stopping leaves its own
     ),
     "sklearn.ensemble.RandomForestClassifier": _describe_forest("DecisionTreeClassifier"),
     # `metricwise.persistence.compiled` checks its nodes.
     HELD_CLASSES["TreePredictor"]: Schema(
         always={
             "nodes": lambda value, sizes: isinstance(value, np.ndarray),
-            "raw_left_cat_bitsets": array("uint32", "*", 8),
-            "binned_left_cat_bitsets": array("uint32", "*", 8),
+            "raw_left_cat_bitsets": k.array("uint32", "*", 8),
+            "binned_left_cat_bitsets": k.array("uint32", "*", 8),
         }
     ),
     HELD_CLASSES["_BinMapper"]: Schema(
         {
-            "is_categorical_": array("uint8", "B"),
-            "missing_values_bin_idx_": whole(0, 255),
-            "bin_thresholds_": listed(array("double", "*"), "B"),
-            "n_bins_non_missing_": array("uint32", "B"),
+            "is_categorical_": k.array("uint8", "B"),
+            "missing_values_bin_idx_": k.whole(0, 255),
+            "bin_thresholds_": k.list_of(k.array("double", "*"), "B"),
+            "n_bins_non_missing_": k.array("uint32", "B"),
         },
         parameters={
-            "n_bins": whole(3, 256),
-            "subsample": either(nothing, whole()),
-            "is_categorical": either(nothing, array("bool", "*"), array("uint8", "*")),
-            "known_categories": either(nothing, listed(either(nothing, array("number", "*")))),
-            "random_state": either(nothing, whole(0, 1 << 64)),
-            "n_threads": either(nothing, whole()),
+            "n_bins": k.whole(3, 256),
+            "subsample": k.either(k.none, k.whole()),
+            "is_categorical": k.either(k.none, k.array("bool", "*"), k.array("uint8", "*")),
+            "known_categories": k.either(k.none, k.list_of(k.either(k.none, k.array("number", "*")))),
+            "random_state": k.either(k.none, k.whole(0, 1 << 64)),
+            "n_threads": k.either(k.none, k.whole()),
         },
-        relate=_check_bin_mapper,
+        check_relations=_check_bin_mapper,
     ),
     "sklearn.tree.DecisionTreeClassifier": _TREE_SCHEMA,
-    "sklearn.tree.DecisionTreeRegressor": Schema(_TREE, always={"class_weight": nothing}, relate=_check_tree),
+    "sklearn.tree.DecisionTreeRegressor": Schema(_TREE, always={"class_weight": k.none}, check_relations=_check_tree),
     "sklearn.tree.ExtraTreeClassifier": _TREE_SCHEMA,
 }

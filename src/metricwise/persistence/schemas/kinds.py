@@ -15,15 +15,15 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 Sizes = dict[str, int]
-Values = dict[str, Any]
 Check = Callable[[Any, Sizes], bool]
 Dimension = str | int
 
+_INTEGERS = (np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64)
 _TYPES = {
     "float": (np.float32, np.float64),
-    "int": (np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64),
+    "int": _INTEGERS,
     "bool": (np.bool_,),
-    "number": (np.bool_, np.int8, np.int16, np.int32, np.int64, np.uint8, np.float32, np.float64),
+    "number": (np.bool_, *_INTEGERS, np.float16, np.float32, np.float64),
     "double": (np.float64,),
     "int32": (np.int32,),
     "int64": (np.int64,),
@@ -48,12 +48,17 @@ def _binds(sizes: Sizes, dimensions: tuple[Dimension, ...], shape: tuple[int, ..
 # ------------------------------------------------------------------------------------------------------- single values
 
 
-def nothing(value: Any, sizes: Sizes) -> bool:
+def anything(value: Any, sizes: Sizes) -> bool:
+    """Accept every value: for what is checked together with others."""
+    return True
+
+
+def none(value: Any, sizes: Sizes) -> bool:
     """Accept None."""
     return value is None
 
 
-def flag(value: Any, sizes: Sizes) -> bool:
+def boolean(value: Any, sizes: Sizes) -> bool:
     """Accept a truth value."""
     return isinstance(value, bool | np.bool_)
 
@@ -108,6 +113,9 @@ def size(name: str, low: int = 0) -> Check:
     return lambda value, sizes: is_whole(value) and value >= low and bind(sizes, name, int(value))
 
 
+FEATURES: dict[str, Check] = {"n_features_in_": size("F", low=1)}
+
+
 def either(*checks: Check) -> Check:
     """Accept what one of several checks accepts."""
 
@@ -140,19 +148,19 @@ def floats(value: Any, sizes: Sizes) -> bool:
     return type(value) is np.ndarray and value.dtype in _TYPES["float"]
 
 
-def sparse_rows(*dimensions: Dimension) -> Check:
-    """Accept a sparse matrix of floats in rows."""
+def sparse_rows(*dimensions: Dimension, kind: str = "float") -> Check:
+    """Accept a sparse matrix of a kind of numbers in rows."""
     return lambda value, sizes: (
         sparse.issparse(value)
         and value.format == "csr"
-        and value.dtype in _TYPES["float"]
+        and value.dtype in _TYPES[kind]
         and _binds(sizes, dimensions, value.shape)
     )
 
 
-def matrix(*dimensions: Dimension) -> Check:
-    """Accept floats, as an array or a sparse matrix."""
-    return either(array("float", *dimensions), sparse_rows(*dimensions))
+def matrix(*dimensions: Dimension, kind: str = "float") -> Check:
+    """Accept a kind of numbers, as an array or a sparse matrix."""
+    return either(array(kind, *dimensions), sparse_rows(*dimensions, kind=kind))
 
 
 def indices(below: Dimension, *dimensions: Dimension) -> Check:
@@ -202,6 +210,11 @@ def labels(value: Any, sizes: Sizes) -> bool:
     return bind(sizes, "C", value.size) and bind(sizes, "R", value.size if value.size > 2 else 1)
 
 
+def label_array(value: Any, sizes: Sizes) -> bool:
+    """Accept different class labels, of one output among others."""
+    return is_label_array(value)
+
+
 def is_label_array(value: Any) -> bool:
     """Return whether a value is an array of different numbers or texts, in ascending order."""
     if type(value) is not np.ndarray or value.ndim != 1:
@@ -210,7 +223,7 @@ def is_label_array(value: Any) -> bool:
         found = value.tolist()
         one_kind = all(isinstance(item, str) for item in found) or all(map(is_real, found))
         return one_kind and all(a < b for a, b in pairwise(found))
-    in_kind = value.dtype.kind in "US" or value.dtype in _TYPES["number"] or value.dtype in _TYPES["int"]
+    in_kind = value.dtype.kind in "US" or value.dtype in _TYPES["number"]
     return (
         in_kind
         and (value.dtype.kind in "bUS" or bool(np.all(np.isfinite(value))))
@@ -221,12 +234,12 @@ def is_label_array(value: Any) -> bool:
 # ----------------------------------------------------------------------------------------------------------- containers
 
 
-def listed(check: Check, dimension: Dimension = _ANY) -> Check:
+def list_of(check: Check, dimension: Dimension = _ANY) -> Check:
     """Accept a list of what a check accepts."""
     return _sequence(list, check, dimension)
 
 
-def tupled(check: Check, dimension: Dimension = _ANY) -> Check:
+def tuple_of(check: Check, dimension: Dimension = _ANY) -> Check:
     """Accept a tuple of what a check accepts."""
     return _sequence(tuple, check, dimension)
 
@@ -246,7 +259,7 @@ def each(*checks: Check) -> Check:
     )
 
 
-def mapped(key: Check, check: Check) -> Check:
+def dict_of(key: Check, check: Check) -> Check:
     """Accept a dictionary."""
     return lambda value, sizes: (
         type(value) is dict and all(key(name, sizes) and check(item, sizes) for name, item in value.items())
@@ -255,7 +268,7 @@ def mapped(key: Check, check: Check) -> Check:
 
 def one_each(check: Check) -> Check:
     """Accept one value, or one per output as a list."""
-    return either(check, listed(check, "O"))
+    return either(check, list_of(check, "O"))
 
 
 # --------------------------------------------------------------------------------------------------------------- models
@@ -264,11 +277,6 @@ def one_each(check: Check) -> Check:
 def of_class(*names: str) -> Check:
     """Accept an object of one of several classes, by their names."""
     return lambda value, sizes: type(value).__name__ in names
-
-
-def model(*methods: str) -> Check:
-    """Accept an estimator with certain methods."""
-    return lambda value, sizes: isinstance(value, BaseEstimator) and all(hasattr(value, one) for one in methods)
 
 
 def predictor(value: Any, sizes: Sizes) -> bool:

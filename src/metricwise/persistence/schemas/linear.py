@@ -2,48 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from metricwise._sklearn import HELD_CLASSES
-from metricwise.persistence.schemas.kinds import (
-    Check,
-    Sizes,
-    Values,
-    any_text,
-    array,
-    either,
-    flag,
-    floats,
-    is_label_array,
-    items,
-    labels,
-    listed,
-    mapped,
-    matrix,
-    nothing,
-    of_class,
-    one_each,
-    plain,
-    predictor,
-    real,
-    size,
-    sorted_floats,
-    text,
-    whole,
-)
-from metricwise.persistence.schemas.parts import check_features, get_classes, require
+from metricwise._state import Values
+from metricwise.persistence.schemas import kinds as k
+from metricwise.persistence.schemas.kinds import Check, Sizes
+from metricwise.persistence.schemas.parts import check_features, check_several_classes, get_classes, require
 from metricwise.persistence.schemas.schema import Schema
 
-_F = {"n_features_in_": size("F", low=1)}
 _LINEAR: dict[str, Check] = {
-    **_F,
-    "classes_": labels,
-    "coef_": matrix("R", "F"),
-    "intercept_": either(array("float", "R"), real()),
+    **k.FEATURES,
+    "classes_": k.labels,
+    "coef_": k.matrix("R", "F"),
+    "intercept_": k.either(k.array("float", "R"), k.real()),
 }
-_COUNT = either(whole(), *(array("int", *["*"] * n_dimensions) for n_dimensions in (1, 3, 4)))
+_COUNT = k.either(k.whole(), *(k.array("int", *["*"] * n_dimensions) for n_dimensions in (1, 3, 4)))
 _LOSSES = (
     "hinge",
     "log_loss",
@@ -60,46 +34,44 @@ _LOSSES = (
 # ------------------------------------------------------------------------------------------------------- linear models
 
 
-def _check_several_classes(values: Values, sizes: Sizes) -> None:
-    require(sizes["C"] >= 2, "a linear model has one class")
-
-
 def _check_ridge(values: Values, sizes: Sizes) -> None:
-    require(np.shape(values["coef_"]) in ((sizes["R"], sizes["F"]), (sizes["F"],)), "a linear model is damaged")
-    require(values["coef_"].ndim == 2 or sizes["C"] == 2, "a linear model is damaged")
-    found = values["_label_binarizer"]
-    require(np.array_equal(found.classes_, values["classes_"]), "a linear model has other classes than its labels")
+    found, coefficients = values["_label_binarizer"], values["coef_"]
+    require(np.array_equal(get_classes(found), values["classes_"]), "a linear model has other classes than its labels")
+    n_rows = sizes["C"] if found.y_type_ == "multilabel-indicator" else sizes["R"]
+    require(coefficients.ndim == 2 or n_rows == 1, "a linear model is damaged")
+    require(coefficients.ndim == 1 or len(coefficients) == n_rows, "a linear model is damaged")
+    require(np.shape(values["intercept_"]) in ((n_rows,), ()), "a linear model is damaged")
     require(found.neg_label == -1 and found.pos_label == 1, "a linear model is damaged")
 
 
 _GRADIENT: dict[str, Check] = {
     **_LINEAR,
-    "t_": real(0.0),
-    "_expanded_class_weight": array("double", "C"),
-    "n_iter_": whole(),
+    "t_": k.real(0.0),
+    "_expanded_class_weight": k.array("double", "C"),
+    "n_iter_": k.whole(),
 }
 _GRADIENT_PARTS: dict[str, Check] = {
-    "_standard_coef": either(array("double", "F"), array("double", "R", "F")),
-    "_standard_intercept": array("double", "R"),
-    "_average_coef": either(array("double", "F"), array("double", "R", "F")),
-    "_average_intercept": array("double", "R"),
-    "loss_": real(),
+    "_standard_coef": k.either(k.array("float", "F"), k.array("float", "R", "F")),
+    "_standard_intercept": k.array("float", "R"),
+    "_average_coef": k.either(k.array("float", "F"), k.array("float", "R", "F")),
+    "_average_intercept": k.array("float", "R"),
+    "loss_": k.real(),
 }
 _PERCEPTRON: dict[str, Check] = {
-    "loss": text("perceptron"),
-    "learning_rate": text("constant", "pa1", "pa2"),
-    "epsilon": real(),
-    "power_t": real(),
-    "average": flag,
+    "loss": k.text("perceptron"),
+    "learning_rate": k.text("constant", "pa1", "pa2"),
+    "epsilon": k.real(),
+    "power_t": k.real(),
+    "average": k.boolean,
 }
 
 # -------------------------------------------------------------------------------------------------------- discriminants
 
 _DISCRIMINANT: dict[str, Check] = {
     **_LINEAR,
-    "priors_": array("float", "C"),
-    "means_": array("float", "C", "F"),
-    "_max_components": whole(1),
+    "priors_": k.array("float", "C"),
+    "means_": k.array("float", "C", "F"),
+    "_max_components": k.whole(1),
 }
 
 
@@ -110,12 +82,12 @@ def _check_discriminant(values: Values, sizes: Sizes) -> None:
 
 # ---------------------------------------------------------------------------------------------------------- naive Bayes
 
-_BAYES: dict[str, Check] = {**_F, "classes_": labels, "class_count_": array("float", "C")}
+_BAYES: dict[str, Check] = {**k.FEATURES, "classes_": k.labels, "class_count_": k.array("float", "C")}
 _COUNTS: dict[str, Check] = {
     **_BAYES,
-    "feature_count_": array("float", "C", "F"),
-    "feature_log_prob_": array("float", "C", "F"),
-    "class_log_prior_": array("float", "C"),
+    "feature_count_": k.array("float", "C", "F"),
+    "feature_log_prob_": k.array("float", "C", "F"),
+    "class_log_prior_": k.array("float", "C"),
 }
 
 
@@ -159,9 +131,9 @@ def _check_dummy(values: Values, sizes: Sizes) -> None:
         classes, counts, priors = [classes], [counts], [priors]
     require(all(isinstance(one, list) and len(one) == n_outputs for one in (classes, counts, priors)), problem)
     for labels_of, count, prior in zip(classes, counts, priors, strict=True):
-        require(is_label_array(labels_of) and labels_of.size == count == np.size(prior), problem)
+        require(k.is_label_array(labels_of) and labels_of.size == count == np.size(prior), problem)
         require(np.all(prior >= 0.0) and np.isclose(np.sum(prior), 1.0), problem)
-    require(values["_strategy"] == values["strategy"] and not values["sparse_output_"], problem)
+    require(values["_strategy"] == values["strategy"], problem)
     if values["strategy"] == "constant":
         constants = np.atleast_1d(np.asarray(values["constant"])).ravel()
         require(constants.size == n_outputs, problem)
@@ -176,127 +148,127 @@ def _check_threshold(values: Values, sizes: Sizes) -> None:
     require(label is None or label in found.tolist(), "a classifier with a threshold has no such positive class")
 
 
-def _any(value: Any, sizes: Sizes) -> bool:
-    return True
-
-
 SCHEMAS: dict[str, Schema] = {
     "sklearn.calibration.CalibratedClassifierCV": Schema(
-        {"classes_": labels, "calibrated_classifiers_": listed(of_class("_CalibratedClassifier"))},
-        relate=_check_calibrated,
+        {"classes_": k.labels, "calibrated_classifiers_": k.list_of(k.of_class("_CalibratedClassifier"))},
+        check_relations=_check_calibrated,
     ),
     HELD_CLASSES["_CalibratedClassifier"]: Schema(
         always={
-            "estimator": predictor,
-            "calibrators": listed(of_class("_SigmoidCalibration", "IsotonicRegression", "_TemperatureScaling")),
-            "classes": labels,
-            "method": text("sigmoid", "isotonic", "temperature"),
+            "estimator": k.predictor,
+            "calibrators": k.list_of(k.of_class("_SigmoidCalibration", "IsotonicRegression", "_TemperatureScaling")),
+            "classes": k.labels,
+            "method": k.text("sigmoid", "isotonic", "temperature"),
         },
-        relate=_check_calibration,
+        check_relations=_check_calibration,
     ),
-    HELD_CLASSES["_SigmoidCalibration"]: Schema(always={"a_": real(), "b_": real()}),
-    HELD_CLASSES["_TemperatureScaling"]: Schema(always={"beta_": real(0.0)}),
+    HELD_CLASSES["_SigmoidCalibration"]: Schema(always={"a_": k.real(), "b_": k.real()}),
+    HELD_CLASSES["_TemperatureScaling"]: Schema(always={"beta_": k.real(0.0)}),
     "sklearn.discriminant_analysis.LinearDiscriminantAnalysis": Schema(
         _DISCRIMINANT,
         {
-            "xbar_": array("float", "F"),
-            "explained_variance_ratio_": array("float", "*"),
-            "scalings_": array("float", "F", "*"),
-            "_n_features_out": whole(1),
-            "covariance_": array("float", "F", "F"),
+            "xbar_": k.array("float", "F"),
+            "explained_variance_ratio_": k.array("float", "*"),
+            "scalings_": k.array("float", "F", "*"),
+            "_n_features_out": k.whole(1),
+            "covariance_": k.array("float", "F", "F"),
         },
-        relate=_check_discriminant,
+        check_relations=_check_discriminant,
     ),
     "sklearn.discriminant_analysis.QuadraticDiscriminantAnalysis": Schema(
         {
-            **_F,
-            "classes_": labels,
-            "priors_": array("float", "C"),
-            "means_": array("float", "C", "F"),
-            "scalings_": listed(array("float", "F"), "C"),
-            "rotations_": listed(array("float", "F", "F"), "C"),
+            **k.FEATURES,
+            "classes_": k.labels,
+            "priors_": k.array("float", "C"),
+            "means_": k.array("float", "C", "F"),
+            "scalings_": k.list_of(k.array("float", "F"), "C"),
+            "rotations_": k.list_of(k.array("float", "F", "F"), "C"),
         },
-        {"covariance_": listed(array("float", "F", "F"), "C")},
-        relate=_check_several_classes,
+        {"covariance_": k.list_of(k.array("float", "F", "F"), "C")},
+        check_relations=check_several_classes,
     ),
     "sklearn.dummy.DummyClassifier": Schema(
         {
-            "_strategy": any_text,
-            "sparse_output_": flag,
-            "n_outputs_": whole(1),
-            "classes_": one_each(_any),
-            "n_classes_": one_each(whole(1)),
-            "class_prior_": one_each(array("double", "*")),
+            "_strategy": k.any_text,
+            "sparse_output_": k.boolean,
+            "n_outputs_": k.whole(1),
+            "classes_": k.one_each(k.anything),
+            "n_classes_": k.one_each(k.whole(1)),
+            "class_prior_": k.one_each(k.array("double", "*")),
         },
-        relate=_check_dummy,
+        check_relations=_check_dummy,
     ),
     "sklearn.isotonic.IsotonicRegression": Schema(
         {
-            "increasing_": flag,
-            "X_min_": real(),
-            "X_max_": real(),
-            "X_thresholds_": sorted_floats("N"),
-            "y_thresholds_": array("float", "N", finite=True),
+            "increasing_": k.boolean,
+            "X_min_": k.real(),
+            "X_max_": k.real(),
+            "X_thresholds_": k.sorted_floats("N"),
+            "y_thresholds_": k.array("float", "N", finite=True),
         },
-        relate=_check_isotonic,
+        check_relations=_check_isotonic,
         derived=("f_",),
     ),
-    "sklearn.linear_model.LogisticRegression": Schema(_LINEAR | {"n_iter_": _COUNT}, relate=_check_several_classes),
+    "sklearn.linear_model.LogisticRegression": Schema(
+        _LINEAR | {"n_iter_": _COUNT}, check_relations=check_several_classes
+    ),
     "sklearn.linear_model.LogisticRegressionCV": Schema(
-        _LINEAR | {"n_iter_": _COUNT, "Cs_": array("float", "*")},
+        _LINEAR | {"n_iter_": _COUNT, "Cs_": k.array("float", "*")},
         {
-            "scores_": either(mapped(plain, floats), floats),
-            "coefs_paths_": either(mapped(plain, floats), floats),
-            "C_": either(real(), array("float", "*")),
-            "l1_ratio_": either(real(), items(plain, "*"), array("float", "*")),
-            "l1_ratios_": either(items(plain, "*"), array("float", "*"), nothing),
+            "scores_": k.either(k.dict_of(k.plain, k.floats), k.floats),
+            "coefs_paths_": k.either(k.dict_of(k.plain, k.floats), k.floats),
+            "C_": k.either(k.real(), k.array("float", "*")),
+            "l1_ratio_": k.either(k.real(), k.items(k.plain, "*"), k.array("float", "*")),
+            "l1_ratios_": k.either(k.items(k.plain, "*"), k.array("float", "*"), k.none),
         },
-        relate=_check_several_classes,
+        check_relations=check_several_classes,
     ),
     "sklearn.linear_model.Perceptron": Schema(
-        _GRADIENT, _GRADIENT_PARTS, _PERCEPTRON, relate=_check_several_classes, derived=("_loss_function_",)
+        _GRADIENT, _GRADIENT_PARTS, _PERCEPTRON, check_relations=check_several_classes, derived=("_loss_function_",)
     ),
     "sklearn.linear_model.RidgeClassifier": Schema(
         {
-            **_F,
-            "classes_": labels,
-            "coef_": either(array("float", "R", "F"), array("float", "F")),
-            "intercept_": either(array("float", "R"), real()),
-            "n_iter_": either(nothing, array("int", "*")),
-            "_label_binarizer": of_class("LabelBinarizer"),
+            **k.FEATURES,
+            "classes_": k.labels,
+            "coef_": k.either(k.array("float", "*", "F"), k.array("float", "F")),
+            "intercept_": k.either(k.array("float", "*"), k.real()),
+            "n_iter_": k.either(k.none, k.array("int", "*")),
+            "_label_binarizer": k.of_class("LabelBinarizer"),
         },
-        {"solver_": any_text},
-        relate=_check_ridge,
+        {"solver_": k.any_text},
+        check_relations=_check_ridge,
     ),
     "sklearn.linear_model.SGDClassifier": Schema(
         _GRADIENT,
         _GRADIENT_PARTS,
-        relate=_check_several_classes,
-        parameters={"loss": text(*_LOSSES)},
+        check_relations=check_several_classes,
+        parameters={"loss": k.text(*_LOSSES)},
         derived=("_loss_function_",),
     ),
-    "sklearn.model_selection.FixedThresholdClassifier": Schema({"estimator_": predictor}, relate=_check_threshold),
+    "sklearn.model_selection.FixedThresholdClassifier": Schema(
+        {"estimator_": k.predictor}, check_relations=_check_threshold
+    ),
     "sklearn.naive_bayes.BernoulliNB": Schema(_COUNTS),
     "sklearn.naive_bayes.CategoricalNB": Schema(
         {
             **_BAYES,
-            "class_log_prior_": array("float", "C"),
-            "category_count_": listed(array("float", "C", "*"), "F"),
-            "feature_log_prob_": listed(array("float", "C", "*"), "F"),
-            "n_categories_": array("int", "F"),
+            "class_log_prior_": k.array("float", "C"),
+            "category_count_": k.list_of(k.array("float", "C", "*"), "F"),
+            "feature_log_prob_": k.list_of(k.array("float", "C", "*"), "F"),
+            "n_categories_": k.array("int", "F"),
         },
-        relate=_check_categories,
+        check_relations=_check_categories,
     ),
-    "sklearn.naive_bayes.ComplementNB": Schema(_COUNTS | {"feature_all_": array("float", "F")}),
+    "sklearn.naive_bayes.ComplementNB": Schema(_COUNTS | {"feature_all_": k.array("float", "F")}),
     "sklearn.naive_bayes.GaussianNB": Schema(
         {
             **_BAYES,
-            "epsilon_": real(),
-            "theta_": array("float", "C", "F"),
-            "var_": array("float", "C", "F"),
-            "class_prior_": array("float", "C"),
+            "epsilon_": k.real(),
+            "theta_": k.array("float", "C", "F"),
+            "var_": k.array("float", "C", "F"),
+            "class_prior_": k.array("float", "C"),
         }
     ),
     "sklearn.naive_bayes.MultinomialNB": Schema(_COUNTS),
-    "sklearn.svm.LinearSVC": Schema(_LINEAR | {"n_iter_": _COUNT}, relate=_check_several_classes),
+    "sklearn.svm.LinearSVC": Schema(_LINEAR | {"n_iter_": _COUNT}, check_relations=check_several_classes),
 }

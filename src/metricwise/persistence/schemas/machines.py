@@ -7,59 +7,38 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.neighbors import VALID_METRICS
 
 from metricwise._sklearn import HELD_CLASSES
-from metricwise.persistence.schemas.kinds import (
-    Check,
-    Sizes,
-    Values,
-    any_text,
-    array,
-    each,
-    either,
-    flag,
-    is_label_array,
-    is_real,
-    labels,
-    listed,
-    matrix,
-    nothing,
-    of_class,
-    one_each,
-    real,
-    size,
-    sparse_rows,
-    text,
-    tupled,
-    whole,
-)
-from metricwise.persistence.schemas.parts import get_classes, require
+from metricwise._state import Values
+from metricwise.persistence.schemas import kinds as k
+from metricwise.persistence.schemas.kinds import Check, Sizes
+from metricwise.persistence.schemas.parts import KERNELS, check_several_classes, get_classes, require
 from metricwise.persistence.schemas.schema import Schema
 
 # ----------------------------------------------------------------------------------------------------- kernel machines
 
 _MACHINE_DAMAGED = "a kernel machine is damaged"
-_KERNELS = ("linear", "poly", "rbf", "sigmoid", "precomputed")
-_DUAL = either(array("double", "D", "V"), sparse_rows("D", "V"))
+_DUAL = k.either(k.array("double", "D", "V"), k.sparse_rows("D", "V"))
 _MACHINE: dict[str, Check] = {
-    "n_features_in_": size("F", low=1),
-    "classes_": labels,
-    "_sparse": flag,
-    "class_weight_": array("double", "C"),
-    "_gamma": real(0.0, 1e300),
-    "support_": array("int32", "V"),
-    "support_vectors_": either(array("double", "*", "*"), sparse_rows("V", "F")),
-    "_n_support": array("int32", "C"),
+    **k.FEATURES,
+    "classes_": k.labels,
+    "_sparse": k.boolean,
+    "class_weight_": k.array("double", "C"),
+    "_gamma": k.real(0.0, 1e300),
+    "support_": k.array("int32", "V"),
+    "support_vectors_": k.either(k.array("double", "*", "*"), k.sparse_rows("V", "F")),
+    "_n_support": k.array("int32", "C"),
     "dual_coef_": _DUAL,
     "_dual_coef_": _DUAL,
-    "intercept_": array("double", "P", finite=True),
-    "_intercept_": array("double", "P", finite=True),
-    "_probA": array("double", "Q", finite=True),
-    "_probB": array("double", "Q", finite=True),
-    "fit_status_": whole(0, 1),
-    "shape_fit_": tupled(whole(), 2),
-    "n_iter_": either(array("int32", "P"), array("int32", "*")),
-    "_num_iter": either(array("int32", "P"), array("int32", "*")),
+    "intercept_": k.array("double", "P", finite=True),
+    "_intercept_": k.array("double", "P", finite=True),
+    "_probA": k.array("double", "Q", finite=True),
+    "_probB": k.array("double", "Q", finite=True),
+    "fit_status_": k.whole(0, 1),
+    "shape_fit_": k.tuple_of(k.whole(), 2),
+    "n_iter_": k.either(k.array("int32", "P"), k.array("int32", "*")),
+    "_num_iter": k.either(k.array("int32", "P"), k.array("int32", "*")),
 }
 
 
@@ -67,7 +46,11 @@ def _check_machine(values: Values, sizes: Sizes) -> None:
     n_classes, n_vectors = sizes["C"], sizes["V"]
     require(n_classes >= 2 and sizes["D"] == n_classes - 1, _MACHINE_DAMAGED)
     pairs = n_classes * (n_classes - 1) // 2
-    require(sizes["P"] == pairs and sizes["Q"] in (0, pairs), _MACHINE_DAMAGED)
+    require(sizes["P"] == pairs, _MACHINE_DAMAGED)
+    # Compiled code reads Platt's parameters if it is told so: which of the flags tells it depends on the version.
+    for key in ("probability", "_effective_probability"):
+        has_probabilities = values.get(key, values["probability"]) not in (False, "deprecated")
+        require(sizes["Q"] == (pairs if has_probabilities else 0), _MACHINE_DAMAGED)
     counts, samples, vectors = values["_n_support"], values["support_"], values["support_vectors_"]
     require(np.all(counts >= 0) and counts.sum(dtype=np.int64) == n_vectors, _MACHINE_DAMAGED)
     require(np.all(samples >= 0) and np.all(samples < values["shape_fit_"][0]), _MACHINE_DAMAGED)
@@ -94,20 +77,41 @@ def _check_sparse_machine(vectors: Any, duals: list[Any]) -> None:
 
 
 def _describe_machine(**other: Check) -> Schema:
-    parameters = {"kernel": text(*_KERNELS), "degree": whole(0, 1 << 30)}
-    return Schema(_MACHINE, {"_effective_probability": flag}, other, parameters, _check_machine)
+    parameters = {"kernel": k.text(*KERNELS), "degree": k.whole(0, 1 << 30)}
+    return Schema(_MACHINE, {"_effective_probability": k.boolean}, other, parameters, _check_machine)
 
 
 # ---------------------------------------------------------------------------------------------------------- neighbours
 
 _NEIGHBOURS_DAMAGED = "neighbours are damaged"
-_TREE_METRICS = ("euclidean", "l2", "manhattan", "l1", "cityblock", "chebyshev", "infinity", "minkowski", "p")
-_METRICS = (*_TREE_METRICS, "cosine", "sqeuclidean", "nan_euclidean", "hamming", "canberra", "braycurtis", "jaccard")
+_METRIC_SETTINGS: dict[str, Check] = {
+    "p": lambda value, sizes: k.is_real(value) and value > 0.0,
+    "w": k.either(k.none, k.array("float", "F", finite=True)),
+    "V": k.either(k.array("double", "F", finite=True), k.array("double", "F", "F", finite=True)),
+    "VI": k.array("double", "F", "F", finite=True),
+}
+# Metrics with the settings that they take.
+_METRICS: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("euclidean", "l2", "manhattan", "l1", "cityblock", "chebyshev", "infinity"), ()),
+    **dict.fromkeys(("minkowski", "p"), ("p", "w")),
+    **dict.fromkeys(("cosine", "correlation", "sqeuclidean", "nan_euclidean", "canberra", "braycurtis"), ()),
+    **dict.fromkeys(("hamming", "jaccard", "dice", "rogerstanimoto", "russellrao", "sokalsneath", "haversine"), ()),
+    "mahalanobis": ("V", "VI"),
+    "seuclidean": ("V",),
+}
+
+
+def _metric(value: Any, sizes: Sizes) -> bool:
+    if not isinstance(value, str) or value not in _METRICS:
+        raise ValueError(f"metric={str(value)[:50]!r} cannot be stored: use one of {', '.join(sorted(_METRICS))}")
+    return True
 
 
 def _metric_settings(value: Any, sizes: Sizes) -> bool:
     return value is None or (
-        type(value) is dict and set(value) <= {"p"} and all(is_real(one) and one >= 1.0 for one in value.values())
+        type(value) is dict
+        and set(value) <= set(_METRIC_SETTINGS)
+        and all(_METRIC_SETTINGS[key](one, sizes) for key, one in value.items())
     )
 
 
@@ -119,28 +123,31 @@ def _check_neighbours(values: Values, sizes: Sizes) -> None:
     require(codes.shape == shape, _NEIGHBOURS_DAMAGED)
     require(bool(values["outputs_2d_"]) == isinstance(classes, list), _NEIGHBOURS_DAMAGED)
     for known, column in zip(several, codes.reshape(n_samples, -1).T, strict=True):
-        require(is_label_array(known) and known.size >= 1, _NEIGHBOURS_DAMAGED)
+        require(k.is_label_array(known) and known.size >= 1, _NEIGHBOURS_DAMAGED)
         require(np.all(column >= 0) and np.all(column < known.size), _NEIGHBOURS_DAMAGED)
-    uses_tree = values["_fit_method"] in ("kd_tree", "ball_tree")
+    method, metric, settings = (values[key] for key in ("_fit_method", "effective_metric_", "effective_metric_params_"))
     samples = values["_fit_X"]
-    require(not (uses_tree and sparse.issparse(samples)), _NEIGHBOURS_DAMAGED)
-    require(not uses_tree or values["effective_metric_"] in _TREE_METRICS, _NEIGHBOURS_DAMAGED)
-    data = samples.data if sparse.issparse(samples) else samples
-    is_finite = np.all(np.isfinite(data)) or values["effective_metric_"] == "nan_euclidean"
+    is_sparse = sparse.issparse(samples)
+    require(method == "brute" or (not is_sparse and metric in VALID_METRICS[method]), _NEIGHBOURS_DAMAGED)
+    is_finite = np.all(np.isfinite(samples.data if is_sparse else samples)) or metric == "nan_euclidean"
     require(is_finite and values["n_neighbors"] <= n_samples, _NEIGHBOURS_DAMAGED)
-    needs_power = values["effective_metric_"] in ("minkowski", "p")
-    require(needs_power or not values["effective_metric_params_"], _NEIGHBOURS_DAMAGED)
+    require(set(settings or ()) <= set(_METRICS[metric]), _NEIGHBOURS_DAMAGED)
+    require(metric != "haversine" or sizes["F"] == 2, _NEIGHBOURS_DAMAGED)
+    _check_weights_of_metric(settings or {}, metric)
 
 
-def _check_centroids(values: Values, sizes: Sizes) -> None:
-    require(sizes["C"] >= 2, "a classifier by centroids has one class")
+def _check_weights_of_metric(settings: Values, metric: str) -> None:
+    """Raise unless weights of features are not negative, and variances have the shape that a metric takes."""
+    weights, variances = settings.get("w"), settings.get("V")
+    require(weights is None or np.all(weights >= 0.0), _NEIGHBOURS_DAMAGED)
+    require(variances is None or variances.ndim == (1 if metric == "seuclidean" else 2), _NEIGHBOURS_DAMAGED)
 
 
 # ------------------------------------------------------------------------------------------------------------ networks
 
 _NETWORK_DAMAGED = "a network is damaged"
-_LAYERS, _OFFSETS = listed(array("float", "*", "*"), "L"), listed(array("float", "*"), "L")
-_SCORES = either(nothing, listed(real()))
+_LAYERS, _OFFSETS = k.list_of(k.array("float", "*", "*"), "L"), k.list_of(k.array("float", "*"), "L")
+_SCORES = k.either(k.none, k.list_of(k.real()))
 
 
 def _check_network(values: Values, sizes: Sizes) -> None:
@@ -151,6 +158,12 @@ def _check_network(values: Values, sizes: Sizes) -> None:
             require(all(before[1] == after[0] for before, after in pairwise(shapes)), _NETWORK_DAMAGED)
             require([one.size for one in values[offsets]] == [shape[1] for shape in shapes], _NETWORK_DAMAGED)
             require(shapes[-1][1] == values["n_outputs_"], _NETWORK_DAMAGED)
+    hidden = [one.size for one in values["intercepts_"][:-1]]
+    require(np.atleast_1d(values["hidden_layer_sizes"]).tolist() == hidden, _NETWORK_DAMAGED)
+    parameters = [one.shape for one in (*values["coefs_"], *values["intercepts_"])]
+    for name in ("ms", "vs", "velocities"):
+        sums = getattr(values.get("_optimizer"), name, None)
+        require(sums is None or [one.shape for one in sums] == parameters, _NETWORK_DAMAGED)
     binarizer = values["_label_binarizer"]
     require(np.array_equal(get_classes(binarizer), values["classes_"]), _NETWORK_DAMAGED)
     require(values["n_layers_"] == sizes["L"] + 1, _NETWORK_DAMAGED)
@@ -160,84 +173,84 @@ def _check_network(values: Values, sizes: Sizes) -> None:
     require((values["out_activation_"] == "softmax") == (kind == "multiclass"), _NETWORK_DAMAGED)
 
 
-_GRADIENTS = listed(either(array("float", "*"), array("float", "*", "*")))
-_RATES: dict[str, Check] = {"learning_rate_init": real(0.0), "learning_rate": real(0.0)}
+_GRADIENTS = k.list_of(k.either(k.array("float", "*"), k.array("float", "*", "*")))
+_RATES: dict[str, Check] = {"learning_rate_init": k.real(0.0), "learning_rate": k.real(0.0)}
 
 SCHEMAS: dict[str, Schema] = {
     "sklearn.neighbors.KNeighborsClassifier": Schema(
         {
-            "n_features_in_": size("F", low=1),
-            "outputs_2d_": flag,
-            "classes_": one_each(lambda value, sizes: is_label_array(value)),
-            "_y": either(array("int64", "*"), array("int64", "*", "*")),
+            **k.FEATURES,
+            "outputs_2d_": k.boolean,
+            "classes_": k.one_each(k.label_array),
+            "_y": k.either(k.array("int64", "*"), k.array("int64", "*", "*")),
             "effective_metric_params_": _metric_settings,
-            "effective_metric_": text(*_METRICS),
-            "_fit_method": text("kd_tree", "ball_tree", "brute"),
-            "_fit_X": matrix("N", "F"),
-            "n_samples_fit_": whole(1),
+            "effective_metric_": _metric,
+            "_fit_method": k.text("kd_tree", "ball_tree", "brute"),
+            "_fit_X": k.matrix("N", "F", kind="number"),
+            "n_samples_fit_": k.whole(1),
         },
-        always={"radius": nothing},
+        always={"radius": k.none},
         parameters={
-            "leaf_size": whole(1, 1 << 30),
-            "metric": text(*_METRICS),
+            "leaf_size": k.whole(1, 1 << 30),
+            "metric": _metric,
             "metric_params": _metric_settings,
-            "weights": either(nothing, text("uniform", "distance")),
+            "weights": k.either(k.none, k.text("uniform", "distance")),
         },
-        relate=_check_neighbours,
+        check_relations=_check_neighbours,
         derived=("_tree",),
     ),
     "sklearn.neighbors.NearestCentroid": Schema(
         {
-            "n_features_in_": size("F", low=1),
-            "classes_": labels,
-            "centroids_": array("float", "C", "F"),
+            **k.FEATURES,
+            "classes_": k.labels,
+            "centroids_": k.array("float", "C", "F"),
         },
         {
-            "class_prior_": array("float", "C"),
-            "true_classes_": labels,
-            "within_class_std_dev_": array("float", "F"),
-            "deviations_": array("float", "C", "F"),
+            "class_prior_": k.array("float", "C"),
+            "true_classes_": k.labels,
+            "within_class_std_dev_": k.array("float", "F"),
+            "deviations_": k.array("float", "C", "F"),
         },
-        parameters={"metric": text("euclidean", "manhattan")},
-        relate=_check_centroids,
+        parameters={"metric": k.text("euclidean", "manhattan")},
+        check_relations=check_several_classes,
     ),
     "sklearn.neural_network.MLPClassifier": Schema(
         {
-            "n_features_in_": size("F", low=1),
-            "_label_binarizer": of_class("LabelBinarizer"),
-            "classes_": labels,
-            "n_outputs_": whole(1),
-            "n_iter_": whole(),
-            "t_": whole(),
-            "n_layers_": whole(2),
-            "out_activation_": text("logistic", "softmax"),
+            **k.FEATURES,
+            "_label_binarizer": k.of_class("LabelBinarizer"),
+            "classes_": k.labels,
+            "n_outputs_": k.whole(1),
+            "n_iter_": k.whole(),
+            "t_": k.whole(),
+            "n_layers_": k.whole(2),
+            "out_activation_": k.text("logistic", "softmax"),
             "coefs_": _LAYERS,
             "intercepts_": _OFFSETS,
-            "loss_": real(),
+            "loss_": k.real(),
         },
         {
-            "_random_state": of_class("RandomState"),
+            "_random_state": k.of_class("RandomState"),
             "_best_coefs": _LAYERS,
             "_best_intercepts": _OFFSETS,
-            "loss_curve_": listed(real()),
-            "_no_improvement_count": whole(),
-            "best_loss_": either(nothing, real()),
+            "loss_curve_": k.list_of(k.real()),
+            "_no_improvement_count": k.whole(),
+            "best_loss_": k.either(k.none, k.real()),
             "validation_scores_": _SCORES,
-            "best_validation_score_": either(nothing, real()),
-            "_optimizer": of_class("AdamOptimizer", "SGDOptimizer"),
-            "_coef_indptr": listed(each(whole(), whole(), tupled(whole(), 2))),
-            "_intercept_indptr": listed(tupled(whole(), 2)),
+            "best_validation_score_": k.either(k.none, k.real()),
+            "_optimizer": k.of_class("AdamOptimizer", "SGDOptimizer"),
+            "_coef_indptr": k.list_of(k.each(k.whole(), k.whole(), k.tuple_of(k.whole(), 2))),
+            "_intercept_indptr": k.list_of(k.tuple_of(k.whole(), 2)),
         },
-        always={"loss": text("log_loss")},
-        relate=_check_network,
+        always={"loss": k.text("log_loss")},
+        check_relations=_check_network,
     ),
     HELD_CLASSES["AdamOptimizer"]: Schema(
         always={
             **_RATES,
-            "beta_1": real(0.0, 1.0),
-            "beta_2": real(0.0, 1.0),
-            "epsilon": real(0.0),
-            "t": whole(),
+            "beta_1": k.real(0.0, 1.0),
+            "beta_2": k.real(0.0, 1.0),
+            "epsilon": k.real(0.0),
+            "t": k.whole(),
             "ms": _GRADIENTS,
             "vs": _GRADIENTS,
         }
@@ -245,13 +258,13 @@ SCHEMAS: dict[str, Schema] = {
     HELD_CLASSES["SGDOptimizer"]: Schema(
         always={
             **_RATES,
-            "lr_schedule": any_text,
-            "momentum": real(0.0, 1.0),
-            "nesterov": flag,
-            "power_t": real(),
+            "lr_schedule": k.any_text,
+            "momentum": k.real(0.0, 1.0),
+            "nesterov": k.boolean,
+            "power_t": k.real(),
             "velocities": _GRADIENTS,
         }
     ),
-    "sklearn.svm.NuSVC": _describe_machine(C=real(), epsilon=real()),
-    "sklearn.svm.SVC": _describe_machine(nu=real(), epsilon=real()),
+    "sklearn.svm.NuSVC": _describe_machine(C=k.real(), epsilon=k.real()),
+    "sklearn.svm.SVC": _describe_machine(nu=k.real(), epsilon=k.real()),
 }

@@ -6,51 +6,28 @@ from typing import Any
 
 import numpy as np
 
+from metricwise._state import Values
+from metricwise.persistence.schemas import kinds as k
 from metricwise.persistence.schemas import own_machines
 from metricwise.persistence.schemas.composition import count_outputs
-from metricwise.persistence.schemas.kinds import (
-    Check,
-    Sizes,
-    Values,
-    any_text,
-    array,
-    data,
-    each,
-    either,
-    flag,
-    is_label_array,
-    labels,
-    listed,
-    mapped,
-    nothing,
-    of_class,
-    predictor,
-    real,
-    size,
-    transformer,
-    tupled,
-    whole,
-)
+from metricwise.persistence.schemas.kinds import Check, Sizes
 from metricwise.persistence.schemas.own_machines import RESULT, given_measure, measure
 from metricwise.persistence.schemas.parts import check_features, get_classes, require
 from metricwise.persistence.schemas.schema import Schema
 
-_F = {"n_features_in_": size("F", low=1)}
-
-
 # ----------------------------------------------------------------------------------------- classifiers with a decision
 
 _DECIDED: dict[str, Check] = {
-    "classes_": labels,
+    "classes_": k.labels,
     "measure_": measure,
-    "expected_score_": real(),
-    "expected_score_interval_": each(real(), real()),
-    "_task": of_class("Binary", "Multiclass", "Multilabel"),
-    "_decision": of_class("Decision"),
+    "expected_score_": k.real(),
+    "expected_score_interval_": k.each(k.real(), k.real()),
+    "_task": k.of_class("Binary", "Multiclass", "Multilabel"),
+    "_decision": k.of_class("Decision"),
 }
-_THRESHOLD = either(real(), array("double", "C"))
-_INTERVAL = {"threshold_interval_": each(_THRESHOLD, _THRESHOLD)}
-_MAYBE_FEATURES = {"n_features_in_": size("F")}
+_THRESHOLD = k.either(k.real(), k.array("double", "C"))
+_INTERVAL = {"threshold_interval_": k.each(_THRESHOLD, _THRESHOLD)}
+_MAYBE_FEATURES = {"n_features_in_": k.size("F")}
 _WRONG = "a model is damaged: its learners, classes and decision do not fit together"
 
 
@@ -60,6 +37,8 @@ def check_decision(task: Any, decision: Any, n_classes: int) -> None:
     is_binary = kind == "Binary"
     require(task.classes.size == n_classes and (n_classes == 2 if is_binary else True), _WRONG)
     require(kind != "Multiclass" or n_classes > 2, _WRONG)
+    is_known = not is_binary or (k.plain(task.positive, {}) and task.positive in task.classes.tolist())
+    require(is_known, _WRONG)
     shape = () if is_binary else (n_classes,)
     require(all(np.shape(one) == shape for one in (decision.threshold, *decision.interval)), _WRONG)
     require(np.all(~np.isnan(decision.threshold)), _WRONG)
@@ -101,11 +80,11 @@ def _check_plug_in(values: Values, sizes: Sizes) -> None:
 
 def _learner(value: Any, sizes: Sizes) -> bool:
     """Accept a classifier, or a constant in its place."""
-    return predictor(value, sizes) or type(value).__name__ == "Constant"
+    return k.predictor(value, sizes) or type(value).__name__ == "Constant"
 
 
-_LEARNERS = either(_learner, listed(_learner))
-_NUMBERS = mapped(any_text, real())
+_LEARNERS = k.either(_learner, k.list_of(_learner))
+_NUMBERS = k.dict_of(k.any_text, k.real())
 
 
 def _check_adapted(values: Values, sizes: Sizes) -> None:
@@ -128,7 +107,7 @@ def _check_selection(values: Values, sizes: Sizes) -> None:
     require(len(ensemble.models) == len(ensemble.calibrations) == ensemble.weights.size >= 1, _WRONG)
     require(values["weights_"].shape == ensemble.weights.shape, _WRONG)
     expected = () if type(task).__name__ == "Binary" else (sizes["C"],)
-    require(np.shape(ensemble.prior) == expected, _WRONG)
+    require(np.shape(ensemble.prior) == expected and np.asarray(ensemble.prior).dtype == np.float64, _WRONG)
     for model, calibration in zip(ensemble.models, ensemble.calibrations, strict=True):
         check_lines(calibration, task)
         check_learner(model, task, values.get("n_features_in_"))
@@ -136,11 +115,11 @@ def _check_selection(values: Values, sizes: Sizes) -> None:
 
 # --------------------------------------------------------------------------------------------------------------- labels
 
-_RULES = mapped(any_text, of_class("Decision"))
+_RULES = k.dict_of(k.any_text, k.of_class("Decision"))
 _LABELS: dict[str, Check] = {
-    "classes_": listed(lambda value, sizes: is_label_array(value), "L"),
-    "n_labels_": size("L", low=1),
-    "sparse_labels_": flag,
+    "classes_": k.list_of(k.label_array, "L"),
+    "n_labels_": k.size("L", low=1),
+    "sparse_labels_": k.boolean,
     "_decisions": _RULES,
 }
 
@@ -171,9 +150,9 @@ def _check_chains(values: Values, sizes: Sizes) -> None:
 def _check_chain(values: Values, sizes: Sizes) -> None:
     order, n_labels = values["order"], sizes["L"]
     require(np.array_equal(np.sort(order), np.arange(n_labels)), "a chain of classifiers is damaged")
-    for k, one in enumerate(values["models"]):
+    for n_before, one in enumerate(values["models"]):
         require(set(get_classes(one).tolist()) == {0, 1} and hasattr(one, "predict_proba"), _WRONG)
-        check_features(one, sizes["F"] + k, _WRONG)
+        check_features(one, sizes["F"] + n_before, _WRONG)
 
 
 # ------------------------------------------------------------------------------------------- preparation of the columns
@@ -219,111 +198,113 @@ OWN_SCHEMAS: dict[str, Schema] = {
         _DECIDED
         | _INTERVAL
         | {
-            "estimators_": mapped(any_text, _learner),
-            "svc_": of_class("MultivariateSVC"),
+            "estimators_": k.dict_of(k.any_text, _learner),
+            "svc_": k.of_class("MultivariateSVC"),
             "result_": RESULT,
             "input_weights_": _NUMBERS,
-            "n_iter_": whole(),
-            "selected_": any_text,
-            "adapted_": flag,
+            "n_iter_": k.whole(),
+            "selected_": k.any_text,
+            "adapted_": k.boolean,
             "out_of_fold_scores_": _NUMBERS,
-            "_adapter": of_class("Adapter"),
-            "_number_maker": either(nothing, transformer),
+            "_adapter": k.of_class("Adapter"),
+            "_number_maker": k.either(k.none, k.transformer),
         },
         _MAYBE_FEATURES,
         parameters={"measure": given_measure},
-        relate=_check_adapted,
+        check_relations=_check_adapted,
     ),
-    "BinaryRelevance": Schema(_LABELS | {"estimators_": listed(_learner)}, _MAYBE_FEATURES, relate=_check_relevance),
+    "BinaryRelevance": Schema(
+        _LABELS | {"estimators_": k.list_of(_learner)}, _MAYBE_FEATURES, check_relations=_check_relevance
+    ),
     "BoosterClassifier": Schema(
-        {"learner_": predictor, "classes_": labels},
+        {"learner_": k.predictor, "classes_": k.labels},
         parameters={
-            "package": any_text,
-            "settings": either(nothing, mapped(any_text, data)),
-            "n_categorical": whole(),
-            "n_jobs": either(nothing, whole(-1000)),
-            "random_state": either(nothing, whole()),
+            "package": k.any_text,
+            "settings": k.either(k.none, k.dict_of(k.any_text, k.data)),
+            "n_categorical": k.whole(),
+            "n_jobs": k.either(k.none, k.whole(-1000)),
+            "random_state": k.either(k.none, k.whole()),
         },
-        relate=_check_booster,
+        check_relations=_check_booster,
     ),
     "Categories": Schema(),
     "Chain": Schema(
         always={
-            "n_features": size("F"),
-            "order": array("int64", "L"),
-            "models": listed(_learner, "L"),
-            "_linear": either(
-                nothing, each(array("double", "L", "F"), array("double", "L", "L"), array("double", "L"))
+            "n_features": k.size("F"),
+            "order": k.array("int64", "L"),
+            "models": k.list_of(_learner, "L"),
+            "_linear": k.either(
+                k.none, k.each(k.array("double", "L", "F"), k.array("double", "L", "L"), k.array("double", "L"))
             ),
         },
-        relate=_check_chain,
+        check_relations=_check_chain,
     ),
-    "Constant": Schema(always={"probability": real(0.0, 1.0), "classes_": labels}, relate=_check_constant),
+    "Constant": Schema(always={"probability": k.real(0.0, 1.0), "classes_": k.labels}, check_relations=_check_constant),
     "CostSensitiveClassifier": Schema(
         _DECIDED
         | _INTERVAL
         | {
             "estimator_": _LEARNERS,
-            "class_weights_": of_class("ClassCosts"),
-            "best_iter_": whole(),
-            "history_": tupled(of_class("Iteration")),
-            "n_iter_": whole(),
-            "n_refits_": whole(),
+            "class_weights_": k.of_class("ClassCosts"),
+            "best_iter_": k.whole(),
+            "history_": k.tuple_of(k.of_class("Iteration")),
+            "n_iter_": k.whole(),
+            "n_refits_": k.whole(),
         },
         _MAYBE_FEATURES,
         parameters={"measure": given_measure},
-        relate=_check_plug_in,
+        check_relations=_check_plug_in,
     ),
     "Dense": Schema(),
-    "FilledColumns": Schema({**_F, "is_empty_": array("bool", "F")}),
+    "FilledColumns": Schema({**k.FEATURES, "is_empty_": k.array("bool", "F")}),
     "MetricClassifier": Schema(
         _DECIDED
         | {
-            "best_estimator_": either(_LEARNERS, listed(_LEARNERS)),
-            "weights_": array("double", "*", finite=True),
-            "_ensemble": of_class("AveragedModels"),
-            "_extrapolation": either(nothing, of_class("Extrapolation")),
-            "_records": listed(mapped(any_text, data)),
-            "_explanation": any_text,
+            "best_estimator_": k.either(_LEARNERS, k.list_of(_LEARNERS)),
+            "weights_": k.array("double", "*", finite=True),
+            "_ensemble": k.of_class("AveragedModels"),
+            "_extrapolation": k.either(k.none, k.of_class("Extrapolation")),
+            "_records": k.list_of(k.dict_of(k.any_text, k.data)),
+            "_explanation": k.any_text,
         },
         _MAYBE_FEATURES,
         parameters={"measure": given_measure},
-        relate=_check_selection,
+        check_relations=_check_selection,
     ),
     "PlugInClassifier": Schema(
         _DECIDED | _INTERVAL | {"estimator_": _LEARNERS},
         _MAYBE_FEATURES,
         parameters={"measure": given_measure},
-        relate=_check_plug_in,
+        check_relations=_check_plug_in,
     ),
     "Prepared": Schema(
         {
-            "transformer_": transformer,
-            "learner_": predictor,
-            "classes_": either(labels, listed(lambda value, sizes: is_label_array(value))),  # of several labels
+            "transformer_": k.transformer,
+            "learner_": k.predictor,
+            "classes_": k.either(k.labels, k.list_of(k.label_array)),  # multilabel
         },
-        parameters={"transformer": transformer, "learner": predictor},
-        relate=_check_prepared,
+        parameters={"transformer": k.transformer, "learner": k.predictor},
+        check_relations=_check_prepared,
     ),
     "ProbabilisticClassifierChain": Schema(
-        _LABELS | {"chains_": listed(of_class("Chain")), "orders_": listed(array("int64", "L"))},
-        {**_MAYBE_FEATURES, "_seed": either(nothing, whole())},
-        relate=_check_chains,
+        _LABELS | {"chains_": k.list_of(k.of_class("Chain")), "orders_": k.list_of(k.array("int64", "L"))},
+        {**_MAYBE_FEATURES, "_seed": k.either(k.none, k.whole())},
+        check_relations=_check_chains,
     ),
     # `metricwise.persistence.boosters.checks` relates its trees, features and classes.
     "StoredBooster": Schema(
-        {"n_features_in_": size("F"), "classes_": labels, "boosted_trees_": of_class("BoostedTrees")},
-        {"feature_importances_": either(array("float", "F"), array("int", "F"))},
-        parameters={"learner": any_text, "settings": either(nothing, mapped(any_text, data))},
+        {"n_features_in_": k.size("F"), "classes_": k.labels, "boosted_trees_": k.of_class("BoostedTrees")},
+        {"feature_importances_": k.either(k.array("float", "F"), k.array("int", "F"))},
+        parameters={"learner": k.any_text, "settings": k.either(k.none, k.dict_of(k.any_text, k.data))},
     ),
     "TextEncoder": Schema(
-        {**_F, "encoders_": listed(of_class("Pipeline"), "F")},
-        parameters={"n_components": whole(1)},
-        relate=_check_texts,
+        {**k.FEATURES, "encoders_": k.list_of(k.of_class("Pipeline"), "F")},
+        parameters={"n_components": k.whole(1)},
+        check_relations=_check_texts,
     ),
     "TimeEncoder": Schema(
-        {**_F, "parts_": listed(listed(of_class("Part")), "F")},
-        parameters={"formats": either(tupled(any_text), listed(any_text)), "one_hot": flag},
-        relate=_check_times,
+        {**k.FEATURES, "parts_": k.list_of(k.list_of(k.of_class("Part")), "F")},
+        parameters={"formats": k.either(k.tuple_of(k.any_text), k.list_of(k.any_text)), "one_hot": k.boolean},
+        check_relations=_check_times,
     ),
 }

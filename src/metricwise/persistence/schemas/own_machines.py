@@ -7,29 +7,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from metricwise._state import Values
 from metricwise.persistence.declared import fits
-from metricwise.persistence.schemas.kinds import (
-    Check,
-    Sizes,
-    Values,
-    any_text,
-    array,
-    either,
-    is_real,
-    labels,
-    listed,
-    matrix,
-    nothing,
-    of_class,
-    real,
-    size,
-    text,
-    whole,
-)
-from metricwise.persistence.schemas.parts import require
+from metricwise.persistence.schemas import kinds as k
+from metricwise.persistence.schemas.kinds import Check, Sizes
+from metricwise.persistence.schemas.parts import KERNELS, require
 from metricwise.persistence.schemas.schema import Schema
-
-_F = {"n_features_in_": size("F", low=1)}
 
 
 def measure(value: Any, sizes: Sizes) -> bool:
@@ -46,28 +29,27 @@ def given_measure(value: Any, sizes: Sizes) -> bool:
 
 # ------------------------------------------------------------------------------------------------------ linear machines
 
-RESULT = of_class(
+RESULT = k.of_class(
     "AmpResult", "Result", "SelectionResult", "SmoothedResult", "SparseCodingResult", "SquaredPairsResult"
 )
 _TRAINED: dict[str, Check] = {
-    **_F,
+    **k.FEATURES,
     "measure_": measure,
-    "classes_": labels,
-    "intercept_": array("double", "M", finite=True),
-    "threshold_": either(real(-1e308, 1e308), array("double", "M", finite=True)),
-    "n_iter_": whole(),
-    "result_": either(RESULT, listed(RESULT, "M")),
+    "classes_": k.labels,
+    "intercept_": k.array("double", "M", finite=True),
+    "threshold_": k.either(k.real(-1e308, 1e308), k.array("double", "M", finite=True)),
+    "n_iter_": k.whole(),
+    "result_": k.either(RESULT, k.list_of(RESULT, "M")),
 }
-_LINEAR = _TRAINED | {"coef_": array("double", "M", "F", finite=True)}
+_LINEAR = _TRAINED | {"coef_": k.array("double", "M", "F", finite=True)}
 _KERNEL: dict[str, Check] = {
-    "coef_": array("double", "M", "F", finite=True),
-    "dual_coef_": array("double", "M", "V", finite=True),
-    "support_": array("int64", "V"),
-    "support_vectors_": either(nothing, matrix("V", "F")),
-    "approximation_": any_text,
-    "gamma_": real(0.0, 1e308),
+    "coef_": k.array("double", "M", "F", finite=True),
+    "dual_coef_": k.array("double", "M", "V", finite=True),
+    "support_": k.array("int64", "V"),
+    "support_vectors_": k.either(k.none, k.matrix("V", "F")),
+    "approximation_": k.any_text,
+    "gamma_": k.real(0.0, 1e308),
 }
-_KERNELS = ("linear", "rbf", "poly", "sigmoid", "precomputed")
 _MACHINE = "a model is damaged: its weights, thresholds and classes do not fit together"
 
 
@@ -100,20 +82,20 @@ def _check_sparse_coding(values: Values, sizes: Sizes) -> None:
     atoms = values["dictionary_"]
     require(atoms.ndim == (3 if sizes["M"] > 1 else 2), _MACHINE)
     require(atoms.ndim == 2 or len(atoms) == sizes["M"], _MACHINE)
-    require(is_real(values["C1"]) and values["C1"] > 0.0, _MACHINE)
+    require(k.is_real(values["C1"]) and values["C1"] > 0.0, _MACHINE)
 
 
 def _describe_machine(**more: Check) -> Schema:
-    return Schema(_LINEAR | more, parameters={"measure": given_measure}, relate=_check_machine)
+    return Schema(_LINEAR | more, parameters={"measure": given_measure}, check_relations=_check_machine)
 
 
 _KERNEL_SCHEMA = Schema(
     _TRAINED,
     _KERNEL,
-    parameters={"measure": given_measure, "kernel": text(*_KERNELS), "degree": whole(0, 1 << 30), "coef0": real()},
-    relate=_check_kernel_machine,
+    parameters={"measure": given_measure, "kernel": k.text(*KERNELS), "degree": k.whole(0, 1 << 30), "coef0": k.real()},
+    check_relations=_check_kernel_machine,
 )
-_DICTIONARY = either(array("double", "A", "F", finite=True), array("double", "M", "A", "F", finite=True))
+_DICTIONARY = k.either(k.array("double", "A", "F", finite=True), k.array("double", "M", "A", "F", finite=True))
 
 # ------------------------------------------------------------------------------------------------------------ streams
 
@@ -123,27 +105,30 @@ def _check_stream(values: Values, sizes: Sizes) -> None:
     n_features, problem = values.get("n_features_in_"), "a stream has the wrong number of features"
     shapes = [state.v.shape for state in model.states] + [one.weights.shape for one in model.selected]
     require(all(shape == (n_features,) for shape in shapes), problem)
+    require(k.is_label_array(model.classes) and model.classes.size >= 2, _MACHINE)
+    n_models = model.classes.size if model.classes.size > 2 else 1
+    require(len(model.states) == n_models and len(model.selected) in (0, n_models), _MACHINE)
 
 
 _STREAM = Schema(
-    {"_model": of_class("StreamModel")},
-    {"n_features_in_": size("F", low=1)},
+    {"_model": k.of_class("StreamModel")},
+    k.FEATURES,
     parameters={"measure": given_measure},
-    relate=_check_stream,
+    check_relations=_check_stream,
 )
 
 SCHEMAS: dict[str, Schema] = {
-    "AMPClassifier": _describe_machine(challenge_levels_=array("double", "*")),
+    "AMPClassifier": _describe_machine(challenge_levels_=k.array("double", "*")),
     "AUCSVC": _KERNEL_SCHEMA,
-    "FeatureSelectingSVC": _describe_machine(support_=array("bool", "F")),
+    "FeatureSelectingSVC": _describe_machine(support_=k.array("bool", "F")),
     "MiniBatchSVC": _STREAM,
     "MultivariateSVC": _KERNEL_SCHEMA,
     "SPADEClassifier": _STREAM,
     "STAMPClassifier": _STREAM,
     "SmoothedSVC": _describe_machine(),
     "SparseCodingClassifier": Schema(
-        _TRAINED | {"dictionary_": _DICTIONARY, "coef_": array("double", "M", "A", finite=True)},
+        _TRAINED | {"dictionary_": _DICTIONARY, "coef_": k.array("double", "M", "A", finite=True)},
         parameters={"measure": given_measure},
-        relate=_check_sparse_coding,
+        check_relations=_check_sparse_coding,
     ),
 }

@@ -6,18 +6,53 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 from sklearn.base import BaseEstimator
 
 from metricwise._sklearn import make_constraint
-from metricwise._state import StoredState
-from metricwise.persistence.schemas.kinds import Check, Sizes, Values, any_text, mapped, size, text, texts
+from metricwise._state import StoredState, Values
+from metricwise.persistence.schemas import kinds as k
+from metricwise.persistence.schemas.kinds import Check, Sizes
 
+_LONGEST_REPR = 80
 NO_VALIDATION = "no_validation"  # how scikit-learn marks parameters that it does not constrain
 MAY_HAVE: dict[str, Check] = {
-    "n_features_in_": size("F"),
-    "feature_names_in_": texts("F"),
-    "_sklearn_output_config": mapped(any_text, text("default", "pandas", "polars")),
+    "n_features_in_": k.size("F"),
+    "feature_names_in_": k.texts("F"),
+    "_sklearn_output_config": k.dict_of(k.any_text, k.text("default", "pandas", "polars")),
 }
+
+
+class WrongValueError(ValueError):
+    """Reports a parameter or attribute whose type, shape or range is not among those of its class.
+
+    Parameters
+    ----------
+    class_name : str
+        The class.
+    key : str
+        The parameter or attribute.
+    value : object
+        What was found.
+    remedy : str
+        What to do if a model has it, and not a damaged file.
+    """
+
+    def __init__(self, class_name: str, key: str, value: Any, remedy: str) -> None:
+        super().__init__(f"{key!r} of a {class_name} is damaged: its type, shape or range is not that of such a model")
+        self.key, self.value, self.remedy = key, value, remedy
+
+    @property
+    def refusal(self) -> str:
+        """Why a model cannot be saved; formed on demand, as values of hostile files take their time to be shown."""
+        return f"{self.key}={_describe(self.value)} cannot be stored: {self.remedy}"
+
+
+def _describe(value: Any) -> str:
+    if hasattr(value, "dtype") and np.ndim(value):
+        return f"{type(value).__name__} of {value.dtype} of shape {value.shape}"
+    text = repr(value)
+    return text if len(text) <= _LONGEST_REPR else f"{text[:_LONGEST_REPR]}..."
 
 
 @dataclass(frozen=True)
@@ -34,7 +69,7 @@ class Schema:
         Attributes, other than parameters, of every object.
     parameters : dict
         Parameters whose values are limited further than scikit-learn does.
-    relate : callable, optional
+    check_relations : callable, optional
         Raises a ValueError unless the attributes of a fitted object fit together, given the sizes that they have.
     derived : tuple of str
         Attributes that follow from others or belong to the training: neither written nor taken from a file.
@@ -44,7 +79,7 @@ class Schema:
     optional: Mapping[str, Check] = field(default_factory=dict)
     always: Mapping[str, Check] = field(default_factory=dict)
     parameters: Mapping[str, Check] = field(default_factory=dict)
-    relate: Callable[[Values, Sizes], None] | None = None
+    check_relations: Callable[[Values, Sizes], None] | None = None
     derived: tuple[str, ...] = ()
 
     def check(self, cls: Any, values: Values) -> None:
@@ -54,15 +89,15 @@ class Schema:
         self._check_names(name, parameters, values)
         sizes: Sizes = {}
         for key in parameters:
-            _require(is_allowed_parameter(cls, key, values[key]), name, key)
-            if key in self.parameters:
-                _require(self.parameters[key](values[key], sizes), name, key)
+            check = self.parameters.get(key, k.anything)
+            if not (is_allowed_parameter(cls, key, values[key]) and check(values[key], sizes)):
+                raise WrongValueError(name, key, values[key], "choose another value")
         checks = {**MAY_HAVE, **self.always, **self.fitted, **self.optional}
         for key, check in checks.items():
-            if key in values:
-                _require(check(values[key], sizes), name, key)
-        if self.relate is not None and (self.is_fitted(values) or not self.fitted):
-            self.relate(values, sizes)
+            if key in values and not check(values[key], sizes):
+                raise WrongValueError(name, key, values[key], "train with other settings, or on data of another type")
+        if self.check_relations is not None and (self.is_fitted(values) or not self.fitted):
+            self.check_relations(values, sizes)
 
     def is_fitted(self, values: Values) -> bool:
         """Return whether values are those of a fitted object."""
@@ -90,8 +125,3 @@ def is_allowed_parameter(cls: Any, key: str, value: Any) -> bool:
     """Return whether a parameter satisfies the constraints that its class states, if it does."""
     constraints = getattr(cls, "_parameter_constraints", {}).get(key, NO_VALIDATION)
     return constraints == NO_VALIDATION or any(make_constraint(one).is_satisfied_by(value) for one in constraints)
-
-
-def _require(condition: bool, name: str, key: str) -> None:
-    if not condition:
-        raise ValueError(f"{key!r} of a {name} is damaged: its type, shape or range is not that of such a model")

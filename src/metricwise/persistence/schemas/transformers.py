@@ -2,30 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
-from metricwise.persistence.schemas.kinds import (
-    Check,
-    Sizes,
-    Values,
-    any_text,
-    array,
-    each,
-    either,
-    is_real,
-    matrix,
-    nothing,
-    of_class,
-    predictor,
-    real,
-    size,
-    sorted_floats,
-    text,
-    tupled,
-    whole,
-)
+from metricwise._state import Values
+from metricwise.persistence.schemas import kinds as k
+from metricwise.persistence.schemas.kinds import Check, Sizes
 from metricwise.persistence.schemas.parts import (
     MOST_COLUMNS,
     array_function,
@@ -36,13 +21,12 @@ from metricwise.persistence.schemas.parts import (
 )
 from metricwise.persistence.schemas.schema import Schema
 
-_F = {"n_features_in_": size("F", low=1)}
-_PER_FEATURE = array("float", "F")
-_SEEN = either(real(0.0), array("number", "F"))
+_PER_FEATURE = k.array("float", "F")
+_SEEN = k.either(k.real(0.0), k.array("number", "F"))
 _VARIANCES: dict[str, Check] = {
-    "explained_variance_": array("float", "K"),
-    "explained_variance_ratio_": array("float", "K"),
-    "singular_values_": array("float", "K"),
+    "explained_variance_": k.array("float", "K"),
+    "explained_variance_ratio_": k.array("float", "K"),
+    "singular_values_": k.array("float", "K"),
 }
 
 
@@ -74,7 +58,7 @@ _HIGHEST_DEGREE = 30
 
 
 def _degree(value: Any, sizes: Sizes) -> bool:
-    return whole(0, _HIGHEST_DEGREE)(value, sizes) or tupled(whole(0, _HIGHEST_DEGREE), 2)(value, sizes)
+    return k.whole(0, _HIGHEST_DEGREE)(value, sizes) or k.tuple_of(k.whole(0, _HIGHEST_DEGREE), 2)(value, sizes)
 
 
 def _check_polynomial(values: Values, sizes: Sizes) -> None:
@@ -96,7 +80,7 @@ def _check_components(values: Values, sizes: Sizes) -> None:
 
 def _kernel_settings(value: Any, sizes: Sizes) -> bool:
     return value is None or (
-        type(value) is dict and set(value) <= {"gamma", "coef0", "degree"} and all(map(is_real, value.values()))
+        type(value) is dict and set(value) <= {"gamma", "coef0", "degree"} and all(map(k.is_real, value.values()))
     )
 
 
@@ -106,64 +90,85 @@ _KERNELS = ("linear", "rbf", "poly", "polynomial", "sigmoid", "cosine", "laplaci
 def _check_selected(values: Values, sizes: Sizes) -> None:
     part, problem = values["estimator_"], "a selection of features is damaged"
     check_features(part, values.get("n_features_in_"), problem)
-    weights = next((one for one in ("coef_", "feature_importances_") if hasattr(part, one)), None)
-    require(weights is not None and values["importance_getter"] in ("auto", weights), problem)
+    path = values["importance_getter"]
+    names = _WEIGHTS if path == "auto" else (path,)
+    require(any(_has_path(part, name) for name in names), problem)
+
+
+_WEIGHTS = ("coef_", "feature_importances_")
+# Of models inside the model, by attributes that compute nothing when they are read.
+_WEIGHTS_INSIDE = re.compile(
+    r"(?:named_(?:steps|estimators_)\.[A-Za-z]\w*\.|(?:final_|best_)?estimator_\.){0,6}(?:coef_|feature_importances_)",
+    re.ASCII,
+)
+
+
+def _has_path(part: Any, path: str) -> bool:
+    try:
+        attrgetter(path)(part)
+    except (AttributeError, KeyError):
+        return False
+    return True
+
+
+def _importance_getter(value: Any, sizes: Sizes) -> bool:
+    return isinstance(value, str) and (value == "auto" or _WEIGHTS_INSIDE.fullmatch(value) is not None)
 
 
 def _function(value: Any, sizes: Sizes) -> bool:
-    return value is None or array_function(value, sizes) or type(value).__name__ == "partial"
+    return value is None or array_function(value, sizes)
 
 
 _SELECTED = Schema(
-    {"scores_": _PER_FEATURE, "pvalues_": either(nothing, _PER_FEATURE)},
-    {"n_features_in_": size("F", low=1)},
+    {"scores_": _PER_FEATURE, "pvalues_": k.either(k.none, _PER_FEATURE)},
+    k.FEATURES,
     parameters={"score_func": score_function},
 )
 
 SCHEMAS: dict[str, Schema] = {
     "sklearn.decomposition.PCA": Schema(
         {
-            **_F,
+            **k.FEATURES,
             "mean_": _PER_FEATURE,
-            "components_": array("float", "K", "F"),
+            "components_": k.array("float", "K", "F"),
             **_VARIANCES,
-            "n_components_": whole(1),
-            "noise_variance_": real(),
+            "n_components_": k.whole(1),
+            "noise_variance_": k.real(),
         },
-        {"_fit_svd_solver": any_text, "n_samples_": whole(1)},
-        relate=_check_components,
+        {"_fit_svd_solver": k.any_text, "n_samples_": k.whole(1)},
+        check_relations=_check_components,
     ),
     "sklearn.decomposition.TruncatedSVD": Schema(
-        {**_F, "components_": array("float", "K", "F"), **_VARIANCES}, relate=_check_components
+        {**k.FEATURES, "components_": k.array("float", "K", "F"), **_VARIANCES}, check_relations=_check_components
     ),
     "sklearn.feature_selection.SelectFromModel": Schema(
-        {"estimator_": predictor},
-        {"max_features_": whole()},
+        {"estimator_": k.predictor},
+        {"max_features_": k.whole()},
         parameters={
-            "importance_getter": text("auto", "coef_", "feature_importances_"),
-            "max_features": either(nothing, whole()),
+            "importance_getter": _importance_getter,
+            "max_features": k.either(k.none, k.whole()),
         },
-        relate=_check_selected,
+        check_relations=_check_selected,
     ),
     "sklearn.feature_selection.SelectKBest": _SELECTED,
     "sklearn.feature_selection.SelectPercentile": _SELECTED,
-    "sklearn.feature_selection.VarianceThreshold": Schema({**_F, "variances_": _PER_FEATURE}),
+    "sklearn.feature_selection.VarianceThreshold": Schema({**k.FEATURES, "variances_": _PER_FEATURE}),
     "sklearn.kernel_approximation.Nystroem": Schema(
         {
-            **_F,
-            "components_": matrix("K", "F"),
-            "normalization_": array("float", "K", "K"),
-            "component_indices_": array("int", "K"),
+            **k.FEATURES,
+            "components_": k.matrix("K", "F", kind="number"),
+            "normalization_": k.array("float", "K", "K"),
+            "component_indices_": k.array("int", "K"),
         },
-        {"_n_features_out": whole(1)},
-        parameters={"kernel": text(*_KERNELS), "kernel_params": _kernel_settings},
-        relate=_check_components,
+        {"_n_features_out": k.whole(1)},
+        parameters={"kernel": k.text(*_KERNELS), "kernel_params": _kernel_settings},
+        check_relations=_check_components,
     ),
     "sklearn.kernel_approximation.RBFSampler": Schema(
-        {**_F, "random_weights_": array("float", "F", "K"), "random_offset_": array("float", "K")},
-        {"_gamma": real(0.0), "_n_features_out": whole(1)},
-        parameters={"n_components": size("K", low=1)},
-        relate=_check_components,
+        {**k.FEATURES, "random_weights_": k.array("float", "F", "K"), "random_offset_": k.array("float", "K")},
+        {"_gamma": k.real(0.0), "_n_features_out": k.whole(1)},
+        parameters={"n_components": k.size("K", low=1)},
+        check_relations=_check_components,
     ),
     "sklearn.preprocessing.Binarizer": Schema(),
     "sklearn.preprocessing.FunctionTransformer": Schema(
@@ -172,52 +177,59 @@ SCHEMAS: dict[str, Schema] = {
             "inverse_func": _function,
             "kw_args": no_settings,
             "inv_kw_args": no_settings,
-            "feature_names_out": either(nothing, text("one-to-one")),
+            "feature_names_out": k.either(k.none, k.text("one-to-one")),
         }
     ),
     "sklearn.preprocessing.MaxAbsScaler": Schema(
-        {**_F, "n_samples_seen_": whole(), "max_abs_": _PER_FEATURE, "scale_": _PER_FEATURE}
+        {**k.FEATURES, "n_samples_seen_": k.whole(), "max_abs_": _PER_FEATURE, "scale_": _PER_FEATURE}
     ),
     "sklearn.preprocessing.MinMaxScaler": Schema(
         {
-            **_F,
-            "n_samples_seen_": whole(),
+            **k.FEATURES,
+            "n_samples_seen_": k.whole(),
             **{name: _PER_FEATURE for name in ("scale_", "min_", "data_min_", "data_max_", "data_range_")},
         },
-        parameters={"feature_range": each(real(), real())},
+        parameters={"feature_range": k.each(k.real(), k.real())},
     ),
     "sklearn.preprocessing.Normalizer": Schema(),
     "sklearn.preprocessing.PolynomialFeatures": Schema(
         {
-            **_F,
-            "_min_degree": whole(),
-            "_max_degree": whole(),
-            "n_output_features_": whole(),
-            "_n_out_full": whole(),
+            **k.FEATURES,
+            "_min_degree": k.whole(),
+            "_max_degree": k.whole(),
+            "n_output_features_": k.whole(),
+            "_n_out_full": k.whole(),
         },
         parameters={"degree": _degree},
-        relate=_check_polynomial,
+        check_relations=_check_polynomial,
     ),
     "sklearn.preprocessing.PowerTransformer": Schema(
-        {**_F, "lambdas_": _PER_FEATURE}, {"_scaler": of_class("StandardScaler")}, relate=_check_power
+        {**k.FEATURES, "lambdas_": _PER_FEATURE},
+        {"_scaler": k.of_class("StandardScaler")},
+        check_relations=_check_power,
     ),
     "sklearn.preprocessing.QuantileTransformer": Schema(
-        {**_F, "n_quantiles_": whole(1), "references_": sorted_floats("Q"), "quantiles_": array("float", "Q", "F")},
-        relate=_check_quantiles,
+        {
+            **k.FEATURES,
+            "n_quantiles_": k.whole(1),
+            "references_": k.sorted_floats("Q"),
+            "quantiles_": k.array("float", "Q", "F"),
+        },
+        check_relations=_check_quantiles,
     ),
     "sklearn.preprocessing.RobustScaler": Schema(
-        {**_F, "center_": either(nothing, _PER_FEATURE), "scale_": either(nothing, _PER_FEATURE)},
-        parameters={"quantile_range": each(real(0, 100), real(0, 100))},
-        relate=_check_robust,
+        {**k.FEATURES, "center_": k.either(k.none, _PER_FEATURE), "scale_": k.either(k.none, _PER_FEATURE)},
+        parameters={"quantile_range": k.each(k.real(0, 100), k.real(0, 100))},
+        check_relations=_check_robust,
     ),
     "sklearn.preprocessing.StandardScaler": Schema(
         {
-            **_F,
+            **k.FEATURES,
             "n_samples_seen_": _SEEN,
-            "mean_": either(nothing, _PER_FEATURE),
-            "var_": either(nothing, _PER_FEATURE),
-            "scale_": either(nothing, _PER_FEATURE),
+            "mean_": k.either(k.none, _PER_FEATURE),
+            "var_": k.either(k.none, _PER_FEATURE),
+            "scale_": k.either(k.none, _PER_FEATURE),
         },
-        relate=_check_standard,
+        check_relations=_check_standard,
     ),
 }

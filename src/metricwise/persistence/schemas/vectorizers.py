@@ -2,27 +2,14 @@
 
 from __future__ import annotations
 
+import codecs
 from typing import Any
 
 import numpy as np
 
-from metricwise.persistence.schemas.kinds import (
-    Check,
-    Sizes,
-    Values,
-    any_text,
-    array,
-    either,
-    flag,
-    is_whole,
-    listed,
-    nothing,
-    of_class,
-    plain,
-    size,
-    text,
-    whole,
-)
+from metricwise._state import Values
+from metricwise.persistence.schemas import kinds as k
+from metricwise.persistence.schemas.kinds import Check, Sizes
 from metricwise.persistence.schemas.parts import number_type, require
 from metricwise.persistence.schemas.schema import Schema
 
@@ -47,7 +34,7 @@ TOKEN_PATTERNS = (
     r"[A-Za-z0-9]+",
     r"(?u)[a-zA-Z]+",
 )
-_ENCODINGS = ("utf-8", "utf8", "latin-1", "latin1", "iso-8859-1", "ascii", "utf-16", "cp1252")
+_ENCODINGS = ("utf-8", "utf-8-sig", "iso8859-1", "iso8859-15", "ascii", "utf-16", "cp1252")  # as codecs name them
 _LONGEST_GRAM = 50
 _TERMS = "a vocabulary is damaged"
 
@@ -70,8 +57,15 @@ def _content(value: Any, sizes: Sizes) -> bool:
     return True
 
 
+def _encoding(value: Any, sizes: Sizes) -> bool:
+    try:
+        return isinstance(value, str) and codecs.lookup(value).name in _ENCODINGS
+    except (LookupError, ValueError):
+        return False
+
+
 def _gram_range(value: Any, sizes: Sizes) -> bool:
-    is_pair = type(value) in (tuple, list) and len(value) == 2 and all(map(is_whole, value))
+    is_pair = type(value) in (tuple, list) and len(value) == 2 and all(map(k.is_whole, value))
     return is_pair and 1 <= value[0] <= value[1] <= _LONGEST_GRAM
 
 
@@ -80,7 +74,7 @@ def _is_vocabulary(value: Any) -> bool:
     if type(value) is not dict or not value:
         return False
     numbers = list(value.values())
-    return all(map(is_whole, numbers)) and sorted(numbers) == list(range(len(numbers)))
+    return all(map(k.is_whole, numbers)) and sorted(numbers) == list(range(len(numbers)))
 
 
 def _vocabulary(value: Any, sizes: Sizes) -> bool:
@@ -88,23 +82,25 @@ def _vocabulary(value: Any, sizes: Sizes) -> bool:
 
 
 def _given_vocabulary(value: Any, sizes: Sizes) -> bool:
-    is_list = type(value) in (list, set, frozenset, tuple) and len(set(value)) == len(value) > 0
-    return value is None or _vocabulary(value, sizes) or (is_list and all(isinstance(term, str) for term in value))
+    if k.texts("*")(value, sizes):
+        value = value.tolist()
+    is_list = type(value) in (list, set, frozenset, tuple) and all(isinstance(term, str) for term in value)
+    return value is None or _vocabulary(value, sizes) or (is_list and len(set(value)) == len(value) > 0)
 
 
 _TEXTS: dict[str, Check] = {
     "input": _content,
-    "encoding": text(*_ENCODINGS),
-    "strip_accents": either(nothing, text("ascii", "unicode")),
-    "preprocessor": nothing,
-    "tokenizer": nothing,
-    "analyzer": text("word", "char", "char_wb"),
+    "encoding": _encoding,
+    "strip_accents": k.either(k.none, k.text("ascii", "unicode")),
+    "preprocessor": k.none,
+    "tokenizer": k.none,
+    "analyzer": k.text("word", "char", "char_wb"),
     "token_pattern": _token_pattern,
     "ngram_range": _gram_range,
-    "stop_words": either(nothing, text("english"), listed(any_text)),
+    "stop_words": k.either(k.none, k.text("english"), k.list_of(k.any_text)),
     "dtype": number_type,
 }
-_TERMS_FITTED: dict[str, Check] = {"fixed_vocabulary_": flag, "vocabulary_": _vocabulary}
+_TERMS_FITTED: dict[str, Check] = {"fixed_vocabulary_": k.boolean, "vocabulary_": _vocabulary}
 _NOT_STORED = ("_stop_words_id", "stop_words_")
 
 
@@ -125,36 +121,35 @@ def _check_tfidf(values: Values, sizes: Sizes) -> None:
 def _check_records(values: Values, sizes: Sizes) -> None:
     names, numbers = values["feature_names_"], values["vocabulary_"]
     require(len(names) == len(numbers), _TERMS)
-    require(all(numbers.get(name) == k for k, name in enumerate(names)), _TERMS)
+    require(all(numbers.get(name) == number for number, name in enumerate(names)), _TERMS)
 
 
 SCHEMAS: dict[str, Schema] = {
     "sklearn.feature_extraction.DictVectorizer": Schema(
-        {"feature_names_": listed(plain), "vocabulary_": lambda value, sizes: _is_vocabulary(value)},
+        {"feature_names_": k.list_of(k.plain), "vocabulary_": lambda value, sizes: _is_vocabulary(value)},
         parameters={"dtype": number_type},
-        relate=_check_records,
+        check_relations=_check_records,
     ),
     "sklearn.feature_extraction.FeatureHasher": Schema(
-        parameters={"dtype": number_type, "n_features": whole(1, (1 << 31) - 1)}
+        parameters={"dtype": number_type, "n_features": k.whole(1, (1 << 31) - 1)}
     ),
     "sklearn.feature_extraction.text.CountVectorizer": Schema(
         _TERMS_FITTED,
         parameters=_TEXTS | {"vocabulary": _given_vocabulary},
-        relate=_check_words,
+        check_relations=_check_words,
         derived=_NOT_STORED,
     ),
     "sklearn.feature_extraction.text.HashingVectorizer": Schema(
-        parameters=_TEXTS | {"n_features": whole(1, (1 << 31) - 1)}, derived=_NOT_STORED
+        parameters=_TEXTS | {"n_features": k.whole(1, (1 << 31) - 1)}, derived=_NOT_STORED
     ),
     "sklearn.feature_extraction.text.TfidfTransformer": Schema(
-        optional={"n_features_in_": size("F", low=1), "idf_": array("float", "F")},
+        optional={**k.FEATURES, "idf_": k.array("float", "F")},
         derived=("_idf_diag",),
     ),
     "sklearn.feature_extraction.text.TfidfVectorizer": Schema(
-        _TERMS_FITTED,
-        always={"_tfidf": of_class("TfidfTransformer")},
+        _TERMS_FITTED | {"_tfidf": k.of_class("TfidfTransformer")},
         parameters=_TEXTS | {"vocabulary": _given_vocabulary},
-        relate=_check_tfidf,
+        check_relations=_check_tfidf,
         derived=_NOT_STORED,
     ),
 }

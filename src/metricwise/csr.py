@@ -1,0 +1,46 @@
+"""The one check of the arrays of a CSR matrix, before compiled code follows them.
+
+SciPy's ``check_format`` is not enough: it does not compare the entries of ``indptr`` with one another if the last one
+is zero, and it takes their differences, which overflow.
+"""
+
+from __future__ import annotations
+
+from metricwise._typing import Labels
+
+
+def check_csr_arrays(data: Labels, indices: Labels, indptr: Labels, shape: tuple[int, int]) -> None:
+    """Raise a ValueError unless every entry of a matrix in compressed rows lies within its shape.
+
+    Parameters
+    ----------
+    data, indices, indptr : array
+        The entries, their columns, and where the entries of each row begin and end.
+    shape : tuple of int
+        Rows and columns; columns and rows of a matrix in compressed columns (CSC).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> check_csr_arrays(np.ones(2), np.array([0, 3]), np.array([0, 1, 2]), (2, 3))
+    Traceback (most recent call last):
+      ...
+    ValueError: indices must be from 0 to 2
+    """
+    n_rows, n_columns = shape
+    if not data.ndim == indices.ndim == indptr.ndim == 1:
+        raise ValueError("data, indices and indptr must have one dimension")
+    if indices.dtype.kind not in "iu" or indptr.dtype.kind not in "iu":
+        raise ValueError("indices and indptr must be whole numbers")
+    if data.size != indices.size:
+        raise ValueError("data and indices must have the same size")
+    if indptr.size != n_rows + 1:
+        raise ValueError(f"indptr must have {n_rows + 1} entries, one more than there are rows")
+    if indptr[0] != 0 or indptr[-1] != indices.size or _is_falling(indptr):
+        raise ValueError(f"indptr must rise from 0 to {indices.size}, the number of entries")
+    if indices.size and (indices.min() < 0 or indices.max() >= n_columns):
+        raise ValueError(f"indices must be from 0 to {n_columns - 1}")
+
+
+def _is_falling(indptr: Labels) -> bool:
+    return bool((indptr[1:] < indptr[:-1]).any())
