@@ -85,17 +85,24 @@ def _step(transformer: Any, samples: Any = X, labels: Any = y) -> Fitted:
     return _fit(pipeline.make_pipeline(transformer, linear_model.LogisticRegression()), samples, labels)
 
 
+def _keep_known(cls: Any, **settings: Any) -> dict[str, Any]:
+    """Return the settings that a class has in the installed version of scikit-learn."""
+    return {name: value for name, value in settings.items() if name in cls._get_param_names()}
+
+
 linear, trees, p = linear_model, ensemble, preprocessing
+_LEGACY, _NEW = (
+    _keep_known(linear.LogisticRegressionCV, use_legacy_attributes=is_legacy) for is_legacy in (True, False)
+)
+_QUANTILES = _keep_known(p.KBinsDiscretizer, quantile_method="averaged_inverted_cdf")
 
 MODELS: dict[str, Callable[[], Fitted]] = {
     "logistic": lambda: _fit(linear.LogisticRegression()),
     "logistic, classes": lambda: _fit_three(linear.LogisticRegression(class_weight="balanced", random_state=0)),
     "logistic, frame": lambda: _fit(linear.LogisticRegression(C=2), FRAME[["a", "c"]], WORDS),
     "logistic, sparsified": lambda: (linear.LogisticRegression().fit(X, y).sparsify(), X),
-    "logistic CV": lambda: _fit(linear.LogisticRegressionCV(Cs=2, cv=2, use_legacy_attributes=True, scoring="f1")),
-    "logistic CV, classes": lambda: _fit_three(
-        linear.LogisticRegressionCV(Cs=2, cv=2, use_legacy_attributes=False, scoring="accuracy")
-    ),
+    "logistic CV": lambda: _fit(linear.LogisticRegressionCV(Cs=2, cv=2, scoring="f1", **_LEGACY)),
+    "logistic CV, classes": lambda: _fit_three(linear.LogisticRegressionCV(Cs=2, cv=2, scoring="accuracy", **_NEW)),
     "perceptron": lambda: _fit(linear.Perceptron()),
     "ridge": lambda: _fit(linear.RidgeClassifier()),
     "ridge, classes": lambda: _fit_three(linear.RidgeClassifier()),
@@ -109,9 +116,6 @@ MODELS: dict[str, Callable[[], Fitted]] = {
     ),
     "calibrated, frozen": lambda: _fit(
         calibration.CalibratedClassifierCV(frozen.FrozenEstimator(linear.LogisticRegression().fit(X, y)), cv=2)
-    ),
-    "calibrated, temperature": lambda: _fit_three(
-        calibration.CalibratedClassifierCV(linear.LogisticRegression(), method="temperature", cv=2)
     ),
     "threshold": lambda: _fit(
         model_selection.FixedThresholdClassifier(linear.LogisticRegression(), threshold=0.4, pos_label=1)
@@ -246,7 +250,7 @@ MODELS: dict[str, Callable[[], Fitted]] = {
     "binarizer": lambda: _step(p.Binarizer()),
     "function": lambda: _step(p.FunctionTransformer(np.tanh)),
     "function, names": lambda: _step(p.FunctionTransformer(None, feature_names_out="one-to-one"), FRAME[["a", "c"]]),
-    "bins": lambda: _step(p.KBinsDiscretizer(3, quantile_method="averaged_inverted_cdf")),
+    "bins": lambda: _step(p.KBinsDiscretizer(3, **_QUANTILES)),
     "bins, ordinal": lambda: _step(p.KBinsDiscretizer(3, encode="ordinal", strategy="uniform")),
     "absolute scale": lambda: _step(p.MaxAbsScaler(), SPARSE),
     "range": lambda: _step(p.MinMaxScaler(clip=True)),
@@ -272,3 +276,9 @@ MODELS: dict[str, Callable[[], Fitted]] = {
     "target, classes": lambda: _step(p.TargetEncoder(cv=2, smooth=1.0), COLOURS[:, :1], THREE_Y),
     "skipped": lambda: _fit(pipeline.Pipeline([("no", "passthrough"), ("line", linear.LogisticRegression())])),
 }
+
+_METHODS = calibration.CalibratedClassifierCV._parameter_constraints["method"][0].options
+if "temperature" in _METHODS:  # since scikit-learn 1.8
+    MODELS["calibrated, temperature"] = lambda: _fit_three(
+        calibration.CalibratedClassifierCV(linear.LogisticRegression(), method="temperature", cv=2)
+    )

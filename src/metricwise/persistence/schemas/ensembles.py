@@ -125,7 +125,8 @@ def _check_first_guess(guess: Any, sizes: Sizes) -> None:
 def _check_histogram_boosting(values: Values, sizes: Sizes) -> None:
     columns, mapper, n_features = _check_columns(values, sizes), values["_bin_mapper"], sizes["F"]
     require(values["_n_features"] == n_features, _BOOSTED)
-    require(np.array_equal(get_classes(values["_label_encoder"]), values["classes_"]), _BOOSTED)
+    if "_label_encoder" in values:
+        require(np.array_equal(get_classes(values["_label_encoder"]), values["classes_"]), _BOOSTED)
     require(values["_baseline_prediction"].shape == (1, columns), _BOOSTED)
     thresholds = getattr(mapper, "bin_thresholds_", None)
     require(thresholds is not None and len(thresholds) == n_features, _BOOSTED)
@@ -199,7 +200,6 @@ SCHEMAS: dict[str, Schema] = {
             "is_categorical_": k.either(k.none, k.array("bool", "F")),
             "_preprocessor": k.either(k.none, k.of_class("ColumnTransformer")),
             "_is_categorical_remapped": k.either(k.none, k.array("bool", "F")),
-            "_label_encoder": k.of_class("LabelEncoder"),
             "classes_": k.labels,
             "n_trees_per_iteration_": k.whole(1),
             "_n_features": k.whole(1),
@@ -209,6 +209,7 @@ SCHEMAS: dict[str, Schema] = {
             "_predictors": k.list_of(k.list_of(k.of_class("TreePredictor"))),
         },
         {
+            "_label_encoder": k.of_class("LabelEncoder"),  # since scikit-learn 1.7
             "_random_seed": k.whole(0, 1 << 64),
             "_feature_subsample_rng": k.of_class("Generator"),
             "_fitted_with_sw": k.boolean,

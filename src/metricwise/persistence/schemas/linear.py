@@ -36,8 +36,10 @@ _LOSSES = (
 
 def _check_ridge(values: Values, sizes: Sizes) -> None:
     found, coefficients = values["_label_binarizer"], values["coef_"]
-    require(np.array_equal(get_classes(found), values["classes_"]), "a linear model has other classes than its labels")
-    n_rows = sizes["C"] if found.y_type_ == "multilabel-indicator" else sizes["R"]
+    classes = get_classes(found)
+    own = values.get("classes_", classes)
+    require(np.array_equal(classes, own), "a linear model has other classes than its labels")
+    n_rows = len(classes) if found.y_type_ == "multilabel-indicator" or len(classes) > 2 else 1
     require(coefficients.ndim == 2 or n_rows == 1, "a linear model is damaged")
     require(coefficients.ndim == 1 or len(coefficients) == n_rows, "a linear model is damaged")
     require(np.shape(values["intercept_"]) in ((n_rows,), ()), "a linear model is damaged")
@@ -56,6 +58,7 @@ _GRADIENT_PARTS: dict[str, Check] = {
     "_average_coef": k.either(k.array("float", "F"), k.array("float", "R", "F")),
     "_average_intercept": k.array("float", "R"),
     "loss_": k.real(),
+    "C": k.real(0.0),  # before scikit-learn 1.8, of every learner by gradient steps
 }
 _PERCEPTRON: dict[str, Check] = {
     "loss": k.text("perceptron"),
@@ -229,13 +232,12 @@ SCHEMAS: dict[str, Schema] = {
     "sklearn.linear_model.RidgeClassifier": Schema(
         {
             **k.FEATURES,
-            "classes_": k.labels,
             "coef_": k.either(k.array("float", "*", "F"), k.array("float", "F")),
             "intercept_": k.either(k.array("float", "*"), k.real()),
             "n_iter_": k.either(k.none, k.array("int", "*")),
             "_label_binarizer": k.of_class("LabelBinarizer"),
         },
-        {"solver_": k.any_text},
+        {"solver_": k.any_text, "classes_": k.labels},  # before scikit-learn 1.8, the classes are a property
         check_relations=_check_ridge,
     ),
     "sklearn.linear_model.SGDClassifier": Schema(
