@@ -134,6 +134,9 @@ class Utf8Reader:
                 "of the file, such as encoding='cp1252'"
             )
             raise UndecodableTextError(self._path, self._line, self._column, problem) from None
+        except UnicodeError as error:  # such as a text in UTF-16 without a byte order mark
+            problem = f"the text cannot be read as {self._encoding} ({error}): pass the encoding of the file"
+            raise UndecodableTextError(self._path, self._line, self._column, problem) from None
         self._count(text)
         return text
 

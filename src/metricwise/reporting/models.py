@@ -234,11 +234,14 @@ def title_of(measure: Measure) -> str:
     ('ROC area', 'macro F1')
     >>> title_of(get_measure("recall_at_precision"))
     'recall at precision (precision=0.9)'
+    >>> title_of(get_measure("precision_at_k:3"))
+    'precision at k (k=3, of=positives)'
     """
     if isinstance(measure, Averaged):
         return f"{measure.average} {title_of(measure.base)}"
     if isinstance(measure, _WITH_SETTINGS):
         settings = ((one.name, getattr(measure, one.name)) for one in fields(measure) if one.init)
-        values = ", ".join(f"{name}={value:g}" for name, value in settings if not isinstance(value, bool))
+        shown = [(name, value) for name, value in settings if not isinstance(value, bool)]
+        values = ", ".join(f"{name}={value if isinstance(value, str) else f'{value:g}'}" for name, value in shown)
         return f"{_TITLES[measure.name]} ({values})"
     return _TITLES.get(measure.name, measure.name)
