@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
 from typing import Protocol
 
 from metricwise.io.errors import UndecodableTextError
@@ -128,7 +129,8 @@ class Utf8Reader:
             text = self._decoder.decode(data, final=self._is_over)
         except UnicodeDecodeError as error:
             self._decoder.setstate(before)
-            self._count(self._decoder.decode(data[: max(error.start - len(before[0]), 0)]))
+            with contextlib.suppress(UnicodeError):  # no byte order mark: then nothing before was decoded
+                self._count(self._decoder.decode(data[: max(error.start - len(before[0]), 0)]))
             problem = (
                 f"found the byte 0x{error.object[error.start]:02x}, which is not {self._encoding}: pass the encoding "
                 "of the file, such as encoding='cp1252'"
