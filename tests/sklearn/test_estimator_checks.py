@@ -53,7 +53,6 @@ ESTIMATORS = [
     # Out-of-fold thresholds need more fits, by shared code: variants do without.
     MultivariateSVC("g_mean", threshold="train"),
     MultivariateSVC("prbep", threshold="train"),
-    MultivariateSVC("accuracy", threshold="train"),
     MultivariateSVC("f1", threshold=0.0),
     # gamma="scale" uses the unweighted variance of X, as in scikit-learn.
     MultivariateSVC(kernel="rbf", gamma="auto", cv=3),
@@ -70,14 +69,10 @@ ESTIMATORS = [
     STAMPClassifier("jaccard", n_passes=3, threshold=0.0),
     MiniBatchSVC(n_passes=3, threshold=0.0),
     SparseCodingClassifier(tol=1e-3, threshold=0.0),
-    SparseCodingClassifier(max_iter=10, threshold=0.0, variant="paper"),
     # A learner with decision values: a check requires labels of the largest probability, not of a threshold.
     CostSensitiveClassifier(RidgeClassifier(tol=1e-10), OF_TWO_CLASSES),
     CostSensitiveClassifier(DecisionTreeClassifier(max_depth=3, random_state=0), "g_mean"),
     AdaptedSVC(OF_TWO_CLASSES, [("line", RidgeClassifier(tol=1e-10))], cv=3),
-    AdaptedSVC(
-        OF_TWO_CLASSES, [("tree", DecisionTreeClassifier(max_depth=3, random_state=0))], cv=3, use_features=False
-    ),
     AdaptedSVC("roc_auc", [("line", RidgeClassifier(tol=1e-10))], use_features=False, cv=2, tol=1e-2),
 ]
 
@@ -126,7 +121,6 @@ def test_estimator_checks(estimator, check):
 
 PLUG_INS = [
     PlugInClassifier(LogisticRegression(), cv=3),
-    PlugInClassifier(LogisticRegression(), "g_mean", threshold="max", cv=3),
     MetricClassifier(candidates=["logistic"], cv=3),
 ]
 THRESHOLDS = {"check_classifiers_train": ""}  # wants the most probable class; here the threshold decides

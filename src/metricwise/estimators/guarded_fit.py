@@ -75,8 +75,8 @@ def warn_once_per_cause(hidden: tuple[type[Warning], ...] = ()) -> Iterator[None
 def _warn_again(one: warnings.WarningMessage) -> None:
     """Show a recorded warning as the module that has raised it would: filters name modules."""
     module = next((found for found in list(sys.modules.values()) if _get_file(found) == one.filename), None)
-    name = None if module is None else module.__name__
-    registry = None if module is None else vars(module).setdefault("__warningregistry__", {})
+    name = one.filename if module is None else module.__name__
+    registry = {} if module is None else vars(module).setdefault("__warningregistry__", {})
     warnings.warn_explicit(one.message, one.category, one.filename, one.lineno, name, registry, source=one.source)
 
 
