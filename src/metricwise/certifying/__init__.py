@@ -69,7 +69,7 @@ def certify(
     -----
     Bounds are widened by the rounding errors of all sums. Two errors have no bound if weights are not whole numbers:
     that of a measure of one's own that does not declare itself monotone, and that of the number of predicted positives
-    in the lower bound of measures at k.
+    in the lower bound of measures at k and of the break-even point.
 
     Examples
     --------
