@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 
 import metricwise as mw
+from fuzzing.judging import attempt
 from metricwise.registry import entry_of
 
 _RNG = np.random.default_rng(1)
@@ -42,12 +43,14 @@ def draw_training(random: Random) -> dict[str, Any]:
 
 
 def train(training: dict[str, Any]) -> bytes:
-    """Return the scores of a trained model for all samples, as bytes."""
+    """Return the scores of a trained model for all samples, as bytes, or why it cannot be trained."""
     entry = entry_of(training["estimator"])
     assert entry is not None
     learner = {"estimator": LogisticRegression()} if entry.thresholds_learner else {}
     n_samples = training["n_samples"]
-    model = entry.load()(**learner, **training["parameters"]).fit(X[:n_samples], Y[:n_samples])
+    model = attempt(entry.load()(**learner, **training["parameters"]).fit, X[:n_samples], Y[:n_samples])
+    if isinstance(model, Exception):  # such as a guarantee that so few samples cannot give
+        return str(model).encode()
     scores = model.decision_function(X) if hasattr(model, "decision_function") else model.predict_proba(X)
     return np.ascontiguousarray(scores).tobytes() + bytes(model.predict(X).tobytes())
 
