@@ -155,7 +155,7 @@ def test_fractional_weights_split_samples(measure, problem, data):
         coarse = search_labellings(measure, n_pos, n_neg, scores, weights, shares=(0.0, 0.25, 0.5, 0.75, 1.0))
         assert labelling.value >= coarse - 1e-9
         # Between a split and the nearest quarter of the same sample the loss is smooth, so quarters come close.
-        assert labelling.value <= coarse + 0.08 * max(1.0, np.abs(scores).max())
+        assert labelling.value <= coarse + 0.1 * max(1.0, np.abs(scores).max())
 
 
 @pytest.mark.parametrize("measure", [m for m in TABLE_MEASURES if m not in (OWN, WAVY, MCC())], ids=get_name)
