@@ -39,10 +39,10 @@ def _check_ridge(values: Values, sizes: Sizes) -> None:
     classes = get_classes(found)
     own = values.get("classes_", classes)
     require(np.array_equal(classes, own), "a linear model has other classes than its labels")
-    n_rows = len(classes) if found.y_type_ == "multilabel-indicator" or len(classes) > 2 else 1
-    require(coefficients.ndim == 2 or n_rows == 1, "a linear model is damaged")
-    require(coefficients.ndim == 1 or len(coefficients) == n_rows, "a linear model is damaged")
-    require(np.shape(values["intercept_"]) in ((n_rows,), ()), "a linear model is damaged")
+    n_outputs = len(classes) if found.y_type_ == "multilabel-indicator" or len(classes) > 2 else 1
+    require(coefficients.ndim == 2 or n_outputs == 1, "a linear model is damaged")
+    require(coefficients.ndim == 1 or len(coefficients) == n_outputs, "a linear model is damaged")
+    require(np.shape(values["intercept_"]) in ((n_outputs,), ()), "a linear model is damaged")
     require(found.neg_label == -1 and found.pos_label == 1, "a linear model is damaged")
 
 
