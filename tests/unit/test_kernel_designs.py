@@ -272,6 +272,34 @@ def test_gamma_of_constant_features_is_finite():
     assert SVC(kernel="rbf").fit(np.ones((5, 3)), [0, 1, 0, 1, 0])._gamma == 1.0
 
 
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+@pytest.mark.parametrize("size", [1e-30, 1e-3, 1e30])
+def test_gamma_scale_of_single_precision_is_that_of_double_precision(form, size):
+    single = form((size * X).astype(np.float32))
+    assert resolve_gamma("scale", "rbf", single) == pytest.approx(resolve_gamma("scale", "rbf", single.astype(float)))
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+@pytest.mark.parametrize("size", [1e-161, 1e160])
+def test_gamma_scale_that_is_zero_or_infinite_raises(form, size):
+    samples = form(size * np.array([[1.0], [2.0], [4.0]]))
+    with pytest.raises(ValueError, match=r"gamma='scale' is (0|inf|nan), since the variance of X is"):
+        resolve_gamma("scale", "sigmoid", samples)
+    assert resolve_gamma("scale", np.dot, samples) == 1.0
+    assert resolve_gamma(0.5, "sigmoid", samples) == 0.5
+
+
+def test_errors_of_kernel_values_of_single_precision_are_those_of_double_precision():
+    single = np.array([[1e-30, 2e-30], [3e-30, -1e-30]], dtype=np.float32)  # whose squares are zero
+    function = KernelFunction("poly", gamma=1e60)
+    own, expected = (
+        KernelMatrix(samples, function).value_errors().of_function(np.ones(2))
+        for samples in (single, single.astype(float))
+    )
+    np.testing.assert_array_equal(own, expected)
+    assert np.all(own > 0.0)
+
+
 @pytest.mark.parametrize("kind", MATRICES)
 @pytest.mark.parametrize("kernel", FUNCTIONS)
 def test_blocks_give_the_same_matrix(monkeypatch, kernel, kind):

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from metricwise.certifying.fitted import FittedKernel
 
-_ROUNDING = 1e-3  # of gamma: training may have computed the variance in single precision
+_ROUNDING = 1e-3  # of gamma: the variance of samples far from the origin depends on the order of its sum
 
 
 def check_support(kernel: FittedKernel, X: Any) -> None:
@@ -38,5 +38,9 @@ def _derive_gamma(gamma: str | float, X: Any) -> float:
         return float(gamma)
     if gamma == "auto":
         return 1.0 / int(X.shape[1])
-    variance = float(X.multiply(X).mean() - X.mean() ** 2) if sparse.issparse(X) else float(X.var(dtype=np.float64))
+    if sparse.issparse(X):
+        X = X.astype(np.float64, copy=False)  # squares of single precision overflow early
+        variance = float(X.multiply(X).mean() - X.mean() ** 2)
+    else:
+        variance = float(X.var(dtype=np.float64))
     return 1.0 / (int(X.shape[1]) * variance) if variance > 0.0 else 1.0

@@ -144,8 +144,9 @@ class KernelMatrix:
             return np.asarray(self.X.astype(np.float64).power(2).sum(axis=1), dtype=np.float64).ravel()
         is_centred = self.function.kernel == "rbf"
         centre = self.X.mean(axis=0, dtype=np.float64) if is_centred else 0.0
-        parts = [((self.X[samples] - centre) ** 2).sum(axis=1) for samples in iterate_indices(self.n_samples)]
-        squares: Floats = np.concatenate(parts, dtype=np.float64)
+        blocks = (self.X[samples].astype(np.float64) - centre for samples in iterate_indices(self.n_samples))
+        parts = [(block**2).sum(axis=1) for block in blocks]
+        squares: Floats = np.concatenate(parts)
         if is_centred and len(parts) > 1:  # each part has a centre of its own, the mean of some samples
             squares = 2.0 * (squares + squares.max())
         return squares

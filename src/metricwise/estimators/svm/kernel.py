@@ -89,13 +89,36 @@ def make_kernel_space(settings: KernelSettings, X: Any, content: Design, interce
 
 
 def resolve_gamma(gamma: str | float, kernel: Kernel, X: Any) -> float:
-    """Return gamma as a number; "scale" and "auto" mean what they mean in `sklearn.svm.SVC`."""
+    """Return gamma as a number; "scale" and "auto" mean what they mean in `sklearn.svm.SVC`.
+
+    Raises
+    ------
+    ValueError
+        If "scale" is zero, infinite or NaN: such a kernel would not depend on the samples.
+    """
     if not isinstance(gamma, str):
         return float(gamma)
     if kernel == PRECOMPUTED or gamma == "auto":
         return 1.0 / int(X.shape[1])
-    variance = float(X.multiply(X).mean() - X.mean() ** 2) if sparse.issparse(X) else float(X.var())
-    return 1.0 / (int(X.shape[1]) * variance) if variance > 0.0 else 1.0
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        variance = _compute_variance(X)
+        scale = 1.0 / (int(X.shape[1]) * variance) if variance != 0.0 else np.float64(1.0)
+    if 0.0 < scale < np.inf:
+        return float(scale)
+    if callable(kernel):
+        return 1.0  # is not used
+    raise ValueError(
+        f"gamma='scale' is {scale:g}, since the variance of X is {variance:g}: scale the features, or pass gamma as a "
+        "number"
+    )
+
+
+def _compute_variance(X: Any) -> np.float64:
+    """Return the variance of all entries in double precision: squares of single precision overflow early."""
+    if not sparse.issparse(X):
+        return np.float64(X.var(dtype=np.float64))
+    X = X.astype(np.float64, copy=False)
+    return np.float64(np.maximum(X.multiply(X).mean() - X.mean() ** 2, 0.0))  # rounding may leave less than zero
 
 
 def _select_approximation(approximation: str, n_samples: int) -> str:
