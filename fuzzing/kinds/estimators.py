@@ -16,21 +16,18 @@ import metricwise as mw
 from fuzzing.awkward_data import draw_samples
 from fuzzing.brute_force import (
     MOST_SAMPLES,
-    SurrogateProblem,
     compute_reference,
     evaluate_labels,
     find_best_cut,
-    has_surrogate,
 )
 from fuzzing.cases import Case, Kind
+from fuzzing.certificates import check_certificates
 from fuzzing.judging import Finding, attempt
 from metricwise.measures.base import CountsTable, RanksPairs, RestrictsLabellings
 from metricwise.registry import entry_of
 
-_SURROGATE = {"MultivariateSVC", "AUCSVC", "SmoothedSVC"}
 _KERNELS = ("linear", "linear", "linear", "rbf", "poly", "sigmoid")
 _COSTS = (1e-6, 1e-3, 0.1, 1.0, 1.0, 10.0, 1e3, 1e6)
-_RELATIVE = 1e-6  # difference of bounds that rounding errors of scores may explain
 _NOTICEABLE = 1e-6  # gain of a measure for which all samples are predicted positive
 
 
@@ -121,8 +118,8 @@ def _check(case: Case, folder: Path) -> str:
     what = f"{case['estimator']} {case['parameters']['measure']}"
     _check_predictions(what, model, samples, y, weights)
     entry = entry_of(model)
-    if entry is not None and entry.has_certificate:
-        _check_certificate(what, model, case, samples, X, y, weights)
+    if entry is not None and entry.has_certificate and not isinstance(model.result_, list):
+        check_certificates(what, model, samples, X, y, weights)
     if case["parameters"].get("threshold") == "train" and model.classes_.size == 2:
         _check_threshold(what, model, samples, y, weights)
     return "fitted"
@@ -164,53 +161,7 @@ def _check_predictions(what: str, model: Any, samples: Any, y: Any, weights: Any
         raise Finding(f"{what}: score is {found!r}, and scikit-learn finds {expected!r}")
 
 
-# -------------------------------------------------------------------------------------------------------- certificates
-
-
-def _check_certificate(what: str, model: Any, case: Case, samples: Any, X: Any, y: Any, weights: Any) -> None:
-    result = model.result_
-    if isinstance(result, list) or case["form"] == "float32":
-        return
-    own = result.certificate
-    found: Any = attempt(mw.certify, model, samples, y, weights)
-    if isinstance(found, Exception):
-        raise Finding(f"{what}: the fitted model cannot be certified: {found}") from found
-    room = _RELATIVE * (abs(own.upper) + abs(found.upper))
-    if not own.lower <= own.upper + room:
-        raise Finding(f"{what}: lower bound {own.lower!r} above the upper one {own.upper!r}")
-    # Where training stalled, rounding has eaten the digits: bounds are wide, and by how much is a matter of the order.
-    if not abs(own.upper - found.upper) <= room and result.status.value != "stalled":
-        raise Finding(f"{what}: upper bound {own.upper!r}, and certify finds {found.upper!r}")
-    if not found.lower <= own.upper + room or not own.lower <= found.upper + room:
-        raise Finding(f"{what}: bounds {own.lower!r}, {own.upper!r} exclude those of certify")
-    if result.status.value == "optimal" and own.gap > 1.01 * model.tol * abs(own.upper) + room:
-        raise Finding(f"{what}: optimal with a gap of {own.gap!r} at {own.upper!r}, tol {model.tol}")
-    is_plain = getattr(model, "kernel", "linear") == "linear" and getattr(model, "norm", 1) == 1
-    if case["estimator"] in _SURROGATE and is_plain and result.problem.positive_weight is None:
-        _compare_with_definition(what, model, case, X, y, weights)
-
-
-def _compare_with_definition(what: str, model: Any, case: Case, X: Any, y: Any, weights: Any) -> None:
-    """The upper bound is J of the weights, and no weights have a J below the lower one."""
-    measure, certificate, w = model.measure_, model.result_.certificate, np.asarray(model.result_.weights)
-    if not has_surrogate(measure):
-        return
-    copies = np.ones(len(y), dtype=int) if weights is None else weights.astype(int)
-    if w.size > X.shape[1]:
-        X = np.column_stack([X, np.full(len(X), model.intercept_scaling)])
-    problem = SurrogateProblem(
-        np.repeat(X, copies, axis=0), np.repeat(y == model.classes_[1], copies), measure, model.C
-    )
-    value, error = problem.compute(w)
-    room = error + _RELATIVE * abs(value)
-    if not abs(value - certificate.upper) <= room:
-        raise Finding(f"{what}: upper bound {certificate.upper!r}, and the objective by definition is {value!r}")
-    rng = np.random.default_rng(0)
-    for factor in (0.0, 0.5, 0.999, 1.001, 2.0):
-        for other in (factor * w, factor * w + 1e-3 * np.abs(w).max(initial=0.0) * rng.normal(size=w.size)):
-            value, error = problem.compute(other)
-            if certificate.lower > value + error + _RELATIVE * abs(value):
-                raise Finding(f"{what}: lower bound {certificate.lower!r}, but some weights have {value!r}")
+# ----------------------------------------------------------------------------------------------------------- thresholds
 
 
 def _check_threshold(what: str, model: Any, samples: Any, y: Any, weights: Any) -> None:
