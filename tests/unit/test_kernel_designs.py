@@ -276,7 +276,8 @@ def test_gamma_of_constant_features_is_finite():
 @pytest.mark.parametrize("size", [1e-30, 1e-3, 1e30])
 def test_gamma_scale_of_single_precision_is_that_of_double_precision(form, size):
     single = form((size * X).astype(np.float32))
-    assert resolve_gamma("scale", "rbf", single) == pytest.approx(resolve_gamma("scale", "rbf", single.astype(float)))
+    expected = resolve_gamma("scale", "rbf", single.astype(float))
+    assert resolve_gamma("scale", "rbf", single) == pytest.approx(expected, rel=1e-12, abs=0.0)
 
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
