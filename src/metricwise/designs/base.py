@@ -65,6 +65,10 @@ class BoundsRounding(Protocol):
         """Return the same weights without the rounding errors that sums of weights have gathered."""
         ...
 
+    def estimate_error(self, w: Floats) -> float:
+        """Return about how large the rounding error of the square of weights may be, at little cost."""
+        ...
+
     def rounding_errors(self, w: Floats, g: Floats, mass: Floats, n_terms: int) -> RoundingErrors:
         """Return the errors of the scores and the square of weights w, and of the square of a combination g of samples.
 

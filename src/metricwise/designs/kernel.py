@@ -94,6 +94,14 @@ class KernelDesign:
         """Return the same function with values that are computed anew: those of sums of functions gather rounding."""
         return np.concatenate([w[: len(self.samples)], self.scores_by(self.portable(w))])
 
+    def estimate_error(self, w: Floats) -> float:
+        """Return about how large the rounding error of the square of a function may be, at little cost.
+
+        No kernel value is larger than the geometric mean of those of its two samples with themselves.
+        """
+        norms = np.sqrt(np.maximum(self.matrix.diagonal()[self.samples] + self.intercept**2, 0.0))
+        return float(np.finfo(np.float64).eps * (np.abs(w[: len(self.samples)]) @ norms) ** 2)
+
     def rounding_errors(self, w: Floats, g: Floats, mass: Floats, n_terms: int) -> RoundingErrors:
         """Return the errors of the values and the square of the function ``w``, and of the square of ``g``.
 

@@ -46,6 +46,10 @@ class LinearRounding(LinearWeights, ABC):
         """Return ``w``: plain weights hold no values of samples."""
         return w
 
+    def estimate_error(self, w: Floats) -> float:
+        """Return 0: nothing cancels out in a sum of squares."""
+        return 0.0
+
     def rounding_errors(self, w: Floats, g: Floats, mass: Floats, n_terms: int) -> RoundingErrors:
         """Return the errors of the scores and the square of ``w``, and of the square of the combination ``g``.
 

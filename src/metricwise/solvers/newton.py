@@ -153,7 +153,7 @@ class TruncatedNewton:
         """Start from given weights, if they are better than zero."""
         scores = problem.design.scores(w)
         loss = problem.loss.at(scores)
-        upper = 0.5 * float(w @ problem.design.covector(w)) + problem.cost * loss.value
+        upper = self._objective(problem, w, loss)
         if upper < state.upper:
             state.w, state.scores, state.loss, state.upper = w, scores, loss, upper
             self._update_bounds(problem, state)
@@ -185,12 +185,23 @@ class TruncatedNewton:
         else:
             state.stalled = True
             return
+        w = state.w + length * direction
+        if isinstance(design, BoundsRounding) and (recomputed := design.recompute_values(w)) is not w:
+            # Where samples are dependent, large coefficients may cancel out, and all that they change is rounding.
+            w, scores = recomputed, design.scores(recomputed)
+            loss = problem.loss.at(scores)
+            less = state.upper - self._objective(problem, w, loss)
+            if not less > design.estimate_error(w) - design.estimate_error(state.w):
+                state.stalled = True
+                return
         state.stalled = not upper < state.upper
-        state.w = state.w + length * direction
         # The norm is computed anew: updated along the line, it would accumulate rounding errors.
-        norm = 0.5 * float(state.w @ design.covector(state.w))
-        state.scores, state.loss, state.upper = scores, loss, norm + problem.cost * loss.value
+        state.w, state.scores, state.loss, state.upper = w, scores, loss, self._objective(problem, w, loss)
         self._update_bounds(problem, state)
+
+    @staticmethod
+    def _objective(problem: SmoothProblem, w: Floats, loss: LossAt) -> float:
+        return 0.5 * float(w @ problem.design.covector(w)) + problem.cost * loss.value
 
     def _direction(self, problem: SmoothProblem, state: NewtonState) -> Floats:
         """Return the Newton direction, as far as conjugate gradients take it."""
@@ -260,7 +271,7 @@ class TruncatedNewton:
         at_zero = problem.cost * problem.loss.at(np.zeros(problem.design.shape[0])).value
         scores = problem.design.scores(w)
         loss = problem.loss.at(scores)
-        upper = 0.5 * float(w @ problem.design.covector(w)) + problem.cost * loss.value
+        upper = self._objective(problem, w, loss)
         lower = float(arrays["lower"])
         require_bounds(upper, lower)
         state = NewtonState(w, scores, loss, upper, at_zero, lower=lower)
