@@ -29,6 +29,7 @@ from scipy import sparse
 from metricwise._sklearn import SEARCH_MODULE
 from metricwise._state import HasStoredForm
 from metricwise._typing import Labels
+from metricwise.estimators.selection.pretrained import PretrainedClassifier
 from metricwise.measures import Measure
 from metricwise.persistence.allowed import get_class_name
 from metricwise.persistence.boosters.conversion import find_learner, make_stored_booster
@@ -160,6 +161,11 @@ def _explain_refusal(thing: Any, where: str) -> str:
         return f"{where} is {thing.__name__!r}, {no_code}: use a setting that has a name instead"
     if type(thing).__name__ == "make_column_selector" or (kind.startswith("pandas.") and hasattr(thing, "tolist")):
         return f"{where} is of the type {type(thing).__name__}: give a list of names of columns, and train again"
+    if isinstance(thing, PretrainedClassifier):
+        return (
+            f"{where} is the candidate {thing.package!r}, whose network model files do not hold: leave it out of "
+            "candidates and train again, or keep this model by pickle, where you trust the file"
+        )
     if kind.startswith(f"{SEARCH_MODULE}."):
         return f"{where} is a search: save its best_estimator_"
     return (
