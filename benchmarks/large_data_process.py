@@ -25,7 +25,7 @@ def main(argument: str) -> None:
     """Measure a job and write its results."""
     job = json.loads(argument)
     n_samples, n_features = job["n_samples"], job["n_features"]
-    MetricClassifier("f1").fit(*make_samples(_WARM_UP_SAMPLES, n_features, seed=1))
+    MetricClassifier("f1", time_budget=job["budget"]).fit(*make_samples(_WARM_UP_SAMPLES, n_features, seed=1))
     X, y = make_samples(n_samples, n_features, seed=2)
     before, started, cpu_started = start_peak(), time.perf_counter(), time.process_time()
     model = MetricClassifier("f1", time_budget=job["budget"]).fit(X, y)

@@ -38,7 +38,7 @@ def make_halving(y, sample_weight=None):
     task = Binary(np.array([0, 1]), FBeta(), 1)
     data = prepare_data(task, np.zeros((len(y), 1)), y, sample_weight, None)
     schedule = Schedule(Clock(None))
-    return SuccessiveHalving(task, data, ThresholdRule(), None, None, schedule, lambda text: False)
+    return SuccessiveHalving(task, data, ThresholdRule(), None, schedule, lambda text: False)
 
 
 def run_with_scores(name, scores, value):

@@ -16,7 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 from metricwise import MetricClassifier
 from metricwise.decisions.tasks import make_task
 from metricwise.decisions.training_data import prepare_data
-from metricwise.estimators.selection import classifier, halving, rungs
+from metricwise.estimators.selection import classifier, halving, rungs, schedule
 from metricwise.estimators.selection.booster import BoosterClassifier
 from metricwise.estimators.selection.candidate_training import draw_to_train, limit_scores
 from metricwise.estimators.selection.candidates.candidate import Candidate, Problem
@@ -132,6 +132,13 @@ def test_fold_models_and_the_final_model_are_trained_on_a_part(large, monkeypatc
     assert set(Recorder.sizes) == {500}
 
 
+def test_folds_of_many_samples_are_trained_in_this_process(large, monkeypatch):
+    monkeypatch.setattr(schedule, "MANY_SAMPLES", 5000)
+    Recorder.sizes.clear()  # processes would have copies of the list
+    MetricClassifier("f1", candidates={"recorder": Recorder()}, n_jobs=2).fit(*large)
+    assert sum(size > 2900 for size in Recorder.sizes) == 3  # two fold models and the final one
+
+
 def test_scores_of_blocks_are_those_of_all_samples():
     random = np.random.default_rng(0)
     X = random.standard_normal((25_001, 2))
@@ -223,7 +230,7 @@ def test_candidates_without_time_or_models_leave_the_ensemble(large, monkeypatch
     board = model.leaderboard_.set_index("candidate")
     assert board["weight"].tolist() == [1.0, 0.0]
     assert board["why_dropped"].tolist() == ["", "there was no time to train it as well"]
-    assert len(model.best_estimator_) == board["n_folds"].iloc[0]  # fold models of the best
+    assert isinstance(model.best_estimator_, LogisticRegression)  # the only fold model that was kept
 
 
 def test_the_best_of_candidates_without_time_or_models_is_trained_however_long_it_takes(large, monkeypatch):

@@ -356,7 +356,7 @@ def make_halving(n, budget=None):
     X, y = make_classification(n, 4, random_state=0)
     task = Binary(np.array([0, 1]), FBeta(), 1)
     data = prepare_data(task, X, y, None, None)
-    return SuccessiveHalving(task, data, ThresholdRule(), None, None, Schedule(Clock(budget)), lambda text: False)
+    return SuccessiveHalving(task, data, ThresholdRule(), None, Schedule(Clock(budget)), lambda text: False)
 
 
 def test_rungs_are_nested_and_grow():

@@ -41,7 +41,6 @@ class FoldRecord(NamedTuple):
 
 
 def score_fold_quietly(
-    keep_model: bool,
     fit: Fit,
     score: Score,
     draw: Callable[[Indices], Indices],
@@ -49,6 +48,7 @@ def score_fold_quietly(
     train: Indices,
     test: Indices,
     seen: Indices,
+    keep_model: bool,
 ) -> tuple[Any, ...]:
     """Return what `score_fold` returns and a `FoldRecord`.
 
@@ -57,10 +57,10 @@ def score_fold_quietly(
 
     Parameters
     ----------
-    keep_model : bool
-        Whether the model is kept.
     draw : callable
         Returns those of the training samples that the model is trained on.
+    keep_model : bool
+        Whether the model is kept.
     fit, score, data, train, test, seen
         Passed to `fit_and_score`.
     """

@@ -94,7 +94,8 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
     n_jobs : int or None, default=None
         Folds trained in parallel. With None, folds of up to 5000 samples are trained in as many threads as there are
         cores, each on one core, and larger ones one after the other, each on all free cores. 1 trains them one after
-        the other, other numbers in processes. The model is the same. Joblib's ``parallel_config`` overrides None.
+        the other, other numbers in processes, unless there are more than 100,000 samples, of which every process would
+        hold copies. The model is the same. Joblib's ``parallel_config`` overrides None.
     random_state : int, RandomState instance or None, default=0
         Seeds folds, subsets, resamples and candidates.
     callback : callable, optional
@@ -256,7 +257,7 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
             portfolio = make_portfolio(self.candidates, problem)
             candidates = [one.change_estimators(task.share_positive_class) for one in portfolio.candidates]
             schedule = Schedule(clock, 0 if testing is None else len(testing.y), n_jobs=self.n_jobs)
-            halving = SuccessiveHalving(task, data, rule, self.cv, self.n_jobs, schedule, self._report_progress, stage)
+            halving = SuccessiveHalving(task, data, rule, self.cv, schedule, self._report_progress, stage)
             with pass_to_own_learners(prepares_columns):
                 outcome = halving.run(candidates)
                 with record_warnings():  # what concerns the selected model is reported when it is trained

@@ -78,10 +78,8 @@ class SuccessiveHalving:
         How thresholds are chosen.
     cv : int, splitter, iterable or None
         Folds of the last rung, all samples. Where it is no number, the data have its splits, and those of subsets.
-    n_jobs : int or None
-        Folds trained in parallel.
     schedule : Schedule
-        What the time budget allows.
+        What the time budget allows, and how folds share the cores.
     report_progress : callable
         Called with a line of text; returns True to end the selection.
     stage : Stage
@@ -92,7 +90,6 @@ class SuccessiveHalving:
     data: TrainingData
     rule: ThresholdRule
     cv: Any
-    n_jobs: int | None
     schedule: Schedule
     report_progress: ReportProgress
     stage: Stage = field(default_factory=Stage)
@@ -188,6 +185,7 @@ class SuccessiveHalving:
         for run in scored:
             if run is not best:
                 run.models = []
+        release_freed_memory()
 
     def _order(self, runs: list[CandidateRun]) -> list[int]:
         """Return the numbers of the runs, the best on enough samples first: time may run out, or the user may stop."""
@@ -243,7 +241,7 @@ class SuccessiveHalving:
         fit = partial(fit_on_threads, self.task, run.candidate.estimator)
         score = partial(limit_scores, self.task, self.prior)
         draw = partial(draw_to_train, self.task, part, run.candidate.most_samples, self.rule.seed)
-        score_fold = partial(score_fold_quietly, self.schedule.is_limited, fit, score, draw, part)
+        score_fold = partial(score_fold_quietly, fit, score, draw, part)
         try:
             with record_warnings() as in_this_process:
                 found = self._train_folds(run, score_fold, rung, limit)
@@ -255,7 +253,7 @@ class SuccessiveHalving:
             return None
         finally:
             run.seconds += clock.seconds()
-        run.models = [one.model for one in found.kept] if self.schedule.is_limited else []
+        run.models = [one.model for one in found.kept if one.model is not None]
         with record_warnings() as of_threshold:
             values = self._judge_scores(run, rung, found)
         if self.schedule.is_limited:
@@ -289,15 +287,19 @@ class SuccessiveHalving:
         n_trained = max(train.size for train, _ in rung.splits)
         is_alone = shares_random_numbers(run.candidate.estimator)
         n_side_by_side = 1 if is_alone else self.schedule.n_side_by_side(n_trained)
-        train = partial(
-            score_out_of_fold, score_fold, rung.splits, rung.probe, self.n_jobs, n_side_by_side=n_side_by_side
-        )
+        kept, n_jobs = self._list_kept(len(rung.splits)), self.schedule.n_jobs_of_folds
+        train = partial(score_out_of_fold, score_fold, rung.splits, rung.probe, n_jobs, kept, n_side_by_side)
         found = run_within(limit, train, self.schedule.n_threads(n_trained))
         if n_trained > FEW_SAMPLES:
             release_freed_memory()
         if not (np.isfinite(found.scores).all() and np.isfinite(found.probe_scores).all()):
             raise ValueError("it gives some samples NaN or infinite scores")
         return found
+
+    def _list_kept(self, n_folds: int) -> list[bool]:
+        """Return which fold models are kept in case of no time for a final one; the first if there are many samples."""
+        n_kept = 0 if not self.schedule.is_limited else 1 if len(self.data.y) > MANY_SAMPLES else n_folds
+        return [fold < n_kept for fold in range(n_folds)]
 
     def _judge(self, run: CandidateRun, rung: Rung) -> Floats:
         """Record the measure of a run with its interval; return the measure on resamples, the same for all runs."""

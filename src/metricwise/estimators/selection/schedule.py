@@ -11,6 +11,7 @@ import joblib
 from metricwise.decisions.parallel import count_side_by_side
 from metricwise.estimators.selection.candidate_run import CandidateRun, work_ratio
 from metricwise.estimators.selection.clock import Clock
+from metricwise.estimators.selection.profile import MANY_SAMPLES
 from metricwise.threads import available_cores, count_free_cores, threads_for
 
 _MARGIN = 1.2  # on the expected time of a training
@@ -79,9 +80,14 @@ class Schedule:
         """Return how many folds of ``size`` training samples share the cores, in threads of this process."""
         return 1 if threads_for(size) is None else count_side_by_side(self.n_jobs)
 
+    @property
+    def n_jobs_of_folds(self) -> int | None:
+        """How many folds joblib trains in parallel; 1 if there are many samples, of which every process has copies."""
+        return 1 if self.n_samples > MANY_SAMPLES else self.n_jobs
+
     def count_rounds(self, size: int, n_folds: int) -> int:
         """Return how many fold models of ``size`` samples are trained one after the other, the others beside them."""
-        at_once = max(int(joblib.effective_n_jobs(self.n_jobs)), self.n_side_by_side(size))
+        at_once = max(int(joblib.effective_n_jobs(self.n_jobs_of_folds)), self.n_side_by_side(size))
         return math.ceil(n_folds / at_once)
 
     def is_too_slow(self, run: CandidateRun, size: int, n_folds: int) -> bool:
