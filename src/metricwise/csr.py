@@ -34,8 +34,8 @@ def check_csr_arrays(data: Labels, indices: Labels, indptr: Labels, shape: tuple
         raise ValueError("indices and indptr must be whole numbers")
     if data.size != indices.size:
         raise ValueError("data and indices must have the same size")
-    if indptr.size != n_rows + 1:
-        raise ValueError(f"indptr must have {n_rows + 1} entries, one more than there are rows")
+    if indptr.size != n_rows + 1 or not indptr.size:
+        raise ValueError(f"indptr must have {max(n_rows, 0) + 1} entries, one more than there are rows")
     if indptr[0] != 0 or indptr[-1] != indices.size or _is_falling(indptr):
         raise ValueError(f"indptr must rise from 0 to {indices.size}, the number of entries")
     if indices.size and (indices.min() < 0 or indices.max() >= n_columns):

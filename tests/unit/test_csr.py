@@ -42,6 +42,12 @@ def test_positions_outside_raise(data, indices, indptr, message):
         check_csr_arrays(data, np.asarray(indices), np.asarray(indptr), _SHAPE)
 
 
+def test_a_matrix_without_the_start_of_its_first_row_raises():
+    nothing = np.empty(0, np.int64)
+    with pytest.raises(ValueError, match="1 entries"):
+        check_csr_arrays(np.empty(0), nothing, nothing, (nothing.size - 1, 3))
+
+
 def test_check_is_not_slower_than_that_of_scipy():
     X = sparse.random(20_000, 1000, density=0.02, random_state=0, format="csr")
     own = min(repeat(lambda: check_csr_arrays(X.data, X.indices, X.indptr, X.shape), number=5, repeat=7))

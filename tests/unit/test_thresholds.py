@@ -159,6 +159,22 @@ def test_rounding_errors_hardly_move_estimated_thresholds(strategy):
     np.testing.assert_allclose([after.threshold, *after.interval], [before.threshold, *before.interval], atol=1e-9)
 
 
+def test_scores_within_their_error_are_not_separated():
+    positive, scores = np.array([True, False, True, False]), np.array([2.0, 1.0 - 1e-7, 1.0 + 1e-7, 0.0])
+    assert best_threshold(FBeta(), positive, scores).threshold == pytest.approx(1.0)
+    assert best_threshold(FBeta(), positive, scores, error=1e-6).threshold == pytest.approx(0.5)
+    assert fraction_threshold(scores, 0.5, error=1e-6) in (pytest.approx(1.5), pytest.approx(0.5))
+
+
+def test_thresholds_of_kernels_do_not_separate_samples_by_rounding_errors():
+    """All but one of the scores are the same up to rounding errors of coefficients of a million."""
+    X = np.array([-0.999995, -0.999996, -1.0, -1.0, -1.000001, -0.999998, -0.999998, -1.0], dtype=np.float32)[:, None]
+    y, weights = np.array([1, 1, 1, 1, 1, 0, 1, 0]), np.array([2.0, 2.0, 1.0, 1.0, 1.0, 1.0, 2.0, 1.0])
+    model = MultivariateSVC("cohen_kappa", C=1e6, kernel="rbf", fit_intercept=False, threshold="train")
+    scores = model.fit(X, y, sample_weight=weights).decision_function(X)
+    assert np.abs(scores).min() > 1e-4
+
+
 def test_an_outlier_does_not_make_other_scores_the_same():
     scores = np.array([1e12, 3.0, 2.0, 1.0, 0.0])
     positive = np.array([True, True, True, False, False])

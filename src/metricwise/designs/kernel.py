@@ -15,6 +15,7 @@ from metricwise.rounding import STEPS, RoundingErrors, ValueErrors, gamma
 _FEW = 0.25  # of all samples: up to this share, reading single columns is faster
 _BLOCK = 512  # samples whose kernel values are copied at once
 _EXACT = ValueErrors(())
+_EPSILON = float(np.finfo(np.float64).eps)
 
 
 class KernelDesign:
@@ -99,8 +100,18 @@ class KernelDesign:
 
         No kernel value is larger than the geometric mean of those of its two samples with themselves.
         """
-        norms = np.sqrt(np.maximum(self.matrix.diagonal()[self.samples] + self.intercept**2, 0.0))
-        return float(np.finfo(np.float64).eps * (np.abs(w[: len(self.samples)]) @ norms) ** 2)
+        mass, _ = self._masses(self.portable(w))
+        return _EPSILON * mass**2
+
+    def estimate_score_error(self, model: Floats) -> float:
+        """Return how large the rounding error of the value of a function may be at most, at little cost."""
+        mass, largest = self._masses(model)
+        return gamma(len(self.matrix) + STEPS) * mass * largest
+
+    def _masses(self, model: Floats) -> tuple[float, float]:
+        """Return the sum of the norms of the terms of a function, and the largest norm of a sample."""
+        norms = np.sqrt(np.maximum(self.matrix.diagonal() + self.intercept**2, 0.0))
+        return float(np.abs(model[:-1]) @ norms), float(norms.max())
 
     def rounding_errors(self, w: Floats, g: Floats, mass: Floats, n_terms: int) -> RoundingErrors:
         """Return the errors of the values and the square of the function ``w``, and of the square of ``g``.

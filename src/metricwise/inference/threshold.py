@@ -39,8 +39,8 @@ class Candidates:
     negatives: Floats
 
     @classmethod
-    def of(cls, positive: Mask, scores: Floats, weights: Floats | None = None) -> Candidates:
-        """Group samples by their scores.
+    def of(cls, positive: Mask, scores: Floats, weights: Floats | None = None, error: float = 0.0) -> Candidates:
+        """Group samples by their scores; those that differ by less than the error of scores are the same.
 
         Examples
         --------
@@ -52,7 +52,7 @@ class Candidates:
         order = np.argsort(-scores)  # samples of equal scores are added up: their order does not matter
         ordered, weight, truth = scores[order], weight[order], positive[order]
         del order  # many samples need many bytes each here
-        first = np.flatnonzero(np.concatenate([[True], are_distinct(ordered)]))
+        first = np.flatnonzero(np.concatenate([[True], are_distinct(ordered, error)]))
         positives, negatives = (np.add.reduceat(weight * part, first) for part in (truth, ~truth))
         return cls(_edges(ordered[first]), positives, negatives)
 
@@ -128,14 +128,15 @@ class Candidates:
         return float(np.interp(share, shares[near], self.thresholds(near)))
 
 
-def are_distinct(descending: Floats) -> Mask:
-    """Return whether each score is less than the one before by more than rounding errors."""
+def are_distinct(descending: Floats, error: float = 0.0) -> Mask:
+    """Return whether each score is less than the one before by more than rounding errors, or a known larger error."""
     typical = _typical_size(descending)
     distinct = np.empty(descending.size - 1, dtype=np.bool_)
     for start in range(0, distinct.size, BLOCK):
         part = descending[start : start + BLOCK + 1]
         with np.errstate(invalid="ignore"):  # of two infinite scores
-            distinct[start : start + BLOCK] = part[:-1] - part[1:] > _rounding_errors(part[:-1], part[1:], typical)
+            room = np.maximum(_rounding_errors(part[:-1], part[1:], typical), error)
+            distinct[start : start + BLOCK] = part[:-1] - part[1:] > room
     return distinct
 
 
@@ -193,7 +194,7 @@ class BestThreshold(NamedTuple):
 
 
 def best_threshold(
-    measure: CountsTable, positive: Mask, scores: Floats, weights: Floats | None = None
+    measure: CountsTable, positive: Mask, scores: Floats, weights: Floats | None = None, error: float = 0.0
 ) -> BestThreshold:
     """Return the threshold with the largest measure among all that separate the scores.
 
@@ -210,6 +211,8 @@ def best_threshold(
         Greater means more positive.
     weights : array, optional
         Weights of the samples.
+    error : float
+        Scores that differ by less are the same.
 
     Examples
     --------
@@ -218,14 +221,16 @@ def best_threshold(
     >>> best_threshold(FBeta(), np.array([True, True, False]), np.array([3.0, 1.0, 0.0]))
     BestThreshold(threshold=0.5, value=1.0)
     """
-    candidates = Candidates.of(positive, scores, weights)
+    candidates = Candidates.of(positive, scores, weights, error)
     values = candidates.values(measure)
     best = candidates.best(values)
     return BestThreshold(float(candidates.thresholds(best)), float(values[best]))
 
 
-def fraction_threshold(scores: Floats, fraction: float, weights: Floats | None = None) -> float:
+def fraction_threshold(scores: Floats, fraction: float, weights: Floats | None = None, error: float = 0.0) -> float:
     """Return the threshold above which the given fraction of the samples (by weight) lies, as nearly as ties allow.
+
+    Scores that differ by less than ``error`` are ties.
 
     Examples
     --------
@@ -233,13 +238,18 @@ def fraction_threshold(scores: Floats, fraction: float, weights: Floats | None =
     >>> fraction_threshold(np.array([4.0, 3.0, 2.0, 1.0]), 0.25)
     3.5
     """
-    candidates = Candidates.of(np.ones(scores.size, dtype=bool), scores, weights)
+    candidates = Candidates.of(np.ones(scores.size, dtype=bool), scores, weights, error)
     above = candidates.tables()[0]
     return float(candidates.thresholds(candidates.best(-np.abs(above / above[-1] - fraction))))
 
 
 def threshold_for(
-    measure: Measure, positive: Mask, scores: Floats, weights: Floats | None = None, fraction: float | None = None
+    measure: Measure,
+    positive: Mask,
+    scores: Floats,
+    weights: Floats | None = None,
+    fraction: float | None = None,
+    error: float = 0.0,
 ) -> float:
     """Return the threshold that suits a measure on given scores.
 
@@ -259,6 +269,8 @@ def threshold_for(
         Weights of the samples.
     fraction : float, optional
         Share of the samples to select instead of the share that the measure asks for on these samples.
+    error : float
+        Scores that differ by less are the same.
 
     Examples
     --------
@@ -272,9 +284,9 @@ def threshold_for(
         total = float(weight.sum())
         fraction = measure.predicted_positives(float(weight[positive].sum()), total) / total
     if fraction is not None:
-        return fraction_threshold(scores, fraction, weights)
+        return fraction_threshold(scores, fraction, weights, error)
     table = measure if isinstance(measure, CountsTable) else BalancedAccuracy()
-    return best_threshold(table, positive, scores, weights).threshold
+    return best_threshold(table, positive, scores, weights, error).threshold
 
 
 def evaluate_threshold_for(measure: Measure, positive: Mask, scores: Floats, weights: Floats) -> BestThreshold:

@@ -233,7 +233,8 @@ class Progress:
         if best is not None:
             check_arrays(best, _BEST, features=fresh.states[0].v.size)
         n_duals = len(source.plan.learner.duals(fresh.states[0]))
-        require_state(own["entry_duals"].shape[1] in (n_duals, 0), "'entry_duals' has the wrong number of columns")
+        n_entries, n_columns = own["entry_duals"].shape
+        require_state(n_columns == n_duals or not n_entries, "'entry_duals' has the wrong number of columns")
         columns = [own[name].tolist() for name in _ENTRIES]
         progress = cls(
             states,

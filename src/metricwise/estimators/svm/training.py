@@ -14,6 +14,7 @@ from scipy import sparse
 from metricwise._typing import Floats, Indices, Integers, Mask
 from metricwise.decisions.out_of_fold import Splits, merge_equal_samples, score_out_of_fold, split_samples
 from metricwise.designs import Design
+from metricwise.designs.kernel import KernelDesign
 from metricwise.estimators.svm.kernel import KernelSpace, select_kernel_design
 from metricwise.estimators.svm.training_file import TrainingFile
 from metricwise.estimators.svm.warm_start import WarmState, fingerprint_problem, warm_start
@@ -230,18 +231,21 @@ def select_threshold(
     if splits:
         score = partial(score_fold, plan, design, target, limits)
         samples, scores, *_ = score_out_of_fold(score, splits, np.empty(0, dtype=np.int64), n_jobs=1)
-    else:
-        samples = target.samples
-        scores = plan.score(result, design.take(samples))
-    return threshold_of_scores(plan, target, samples, scores)
+        return threshold_of_scores(plan, target, samples, scores)
+    # New samples have other rounding errors: they must not decide about the threshold of a kernel machine.
+    error = design.estimate_score_error(result.weights) if isinstance(design, KernelDesign) else 0.0
+    scores = plan.score(result, design.take(target.samples))
+    return threshold_of_scores(plan, target, target.samples, scores, error)
 
 
-def threshold_of_scores(plan: TrainingPlan, target: BinaryTarget, samples: Indices, scores: Floats) -> float:
-    """Return the best threshold of the scores of some samples."""
+def threshold_of_scores(
+    plan: TrainingPlan, target: BinaryTarget, samples: Indices, scores: Floats, error: float = 0.0
+) -> float:
+    """Return the best threshold of the scores of some samples; scores that differ by less than ``error`` are equal."""
     positive, weights = target.positive, target.weights
     # The fraction is that of all samples: fewer may be held out.
     fraction = predicted_fraction(plan.measure, float(weights[positive].sum()), float(weights.sum()))
-    return threshold_for(plan.measure, positive[samples], scores, weights[samples], fraction)
+    return threshold_for(plan.measure, positive[samples], scores, weights[samples], fraction, error)
 
 
 def predicted_fraction(measure: Measure, n_pos: float, n_samples: float) -> float | None:
