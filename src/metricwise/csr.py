@@ -38,8 +38,13 @@ def check_csr_arrays(data: Labels, indices: Labels, indptr: Labels, shape: tuple
         raise ValueError(f"indptr must have {max(n_rows, 0) + 1} entries, one more than there are rows")
     if indptr[0] != 0 or indptr[-1] != indices.size or _is_falling(indptr):
         raise ValueError(f"indptr must rise from 0 to {indices.size}, the number of entries")
-    if indices.size and (indices.min() < 0 or indices.max() >= n_columns):
+    if indices.size and _find_largest(indices) >= n_columns:
         raise ValueError(f"indices must be from 0 to {n_columns - 1}")
+
+
+def _find_largest(indices: Labels) -> int:
+    """Return the largest index, in one pass; negative ones count as huge, as they are without their sign."""
+    return int(indices.view(indices.dtype.str.replace("i", "u")).max())
 
 
 def _is_falling(indptr: Labels) -> bool:

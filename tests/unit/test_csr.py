@@ -53,3 +53,12 @@ def test_check_is_not_slower_than_that_of_scipy():
     own = min(repeat(lambda: check_csr_arrays(X.data, X.indices, X.indptr, X.shape), number=5, repeat=7))
     other = min(repeat(lambda: X.check_format(full_check=True), number=5, repeat=7))
     assert own < 2.0 * other
+
+
+@pytest.mark.parametrize("kind", ["<i4", ">i4", "<i8", "<u2", ">i8", "i1"])
+def test_negative_and_large_indices_raise_in_any_byte_order(kind):
+    kept = np.array([0, 2, 1], dtype=kind)
+    check_csr_arrays(np.ones(3), kept, np.array([0, 3]), (1, 3))
+    for wrong in (3, 100, *([-1] if np.dtype(kind).kind == "i" else [])):
+        with pytest.raises(ValueError, match="from 0 to 2"):
+            check_csr_arrays(np.ones(3), np.array([0, wrong, 1], dtype=kind), np.array([0, 3]), (1, 3))

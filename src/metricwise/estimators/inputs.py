@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Literal, NoReturn
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from metricwise._sklearn import check_n_features
@@ -14,6 +15,7 @@ from metricwise.decisions.chunk_learners import refuse_kernels
 from metricwise.designs import BlockReader, DataSource
 from metricwise.designs.cluster.blocks import persist_blocks
 from metricwise.designs.cluster.source import DaskSource
+from metricwise.designs.finite import are_surely_within
 from metricwise.estimators.numbers import refuse_huge_numbers
 from metricwise.registry import entries, join_names, trains_on
 
@@ -103,6 +105,7 @@ def validate_samples(
             refuse_chunks(type(estimator).__name__)
         return _validate_chunks(estimator, X, y, reset)
     refuse_empty_frame(X)
+    is_checked = largest is not None and _are_surely_within(X, largest)
     try:
         with np.errstate(invalid="ignore"):  # scikit-learn adds up all values, which may overflow in both directions
             valid = validate_data(
@@ -114,7 +117,7 @@ def validate_samples(
                 order=order,
                 dtype=[np.float64, np.float32],
                 ensure_min_samples=least,
-                ensure_all_finite="allow-nan" if missing else True,
+                ensure_all_finite=False if is_checked else "allow-nan" if missing else True,
             )
     except ValueError as error:
         if _WRONG_ORDER in str(error):  # scikit-learn names columns that are new or missing, not those out of order
@@ -127,10 +130,19 @@ def validate_samples(
         raise ValueError(
             f"{error}: {_text_column(X)}. Encode it as numbers (OneHotEncoder, OrdinalEncoder) or drop it"
         ) from error
-    if largest is not None:
+    if largest is not None and not is_checked:
         values = valid[0] if isinstance(valid, tuple) else valid
         refuse_huge_numbers(values, getattr(estimator, "feature_names_in_", None), largest)
     return valid
+
+
+def _are_surely_within(X: Any, largest: float) -> bool:
+    """Return whether one fast pass over an array or a sparse matrix shows that all values are finite and not too large.
+
+    Two passes, of scikit-learn for the first and of ours for the second, would take a tenth of a pass that learns.
+    """
+    values = X.data if sparse.issparse(X) and X.format == "csr" else X
+    return type(values) is np.ndarray and are_surely_within(values, largest)
 
 
 def is_chunked(X: Any) -> bool:
