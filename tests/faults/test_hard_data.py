@@ -7,7 +7,11 @@ import pytest
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from metricwise import DegenerateOptimumWarning, MultivariateSVC, Status
+from metricwise import DegenerateOptimumWarning, FeatureSelectingSVC, MultivariateSVC, SmoothedSVC, Status, certify
+from metricwise.designs import make_design
+from metricwise.measures import FBeta
+from metricwise.results import Certificate
+from metricwise.solvers import CuttingPlane, Limits, make_problem, run
 
 RNG = np.random.default_rng(1)
 X = RNG.normal(size=(120, 4))
@@ -124,3 +128,124 @@ def test_sparse_data_without_entries_give_zero_weights():
     with pytest.warns(UserWarning):
         model = MultivariateSVC().fit(data, np.arange(40) % 2)
     assert np.all(model.coef_ == 0.0)
+
+
+# ------------------------------------------------------------------------------------------------ exhausted accuracy
+
+
+@pytest.mark.parametrize(
+    ("data", "target", "cost"),
+    [
+        (
+            [
+                [1.1912393504683387, 0.012650952191825392, 3.7331896082657616e19],
+                [-0.5769624372530139, -0.6660356870016211, -2.0641514686323642e19],
+                [-3.336410903827131, 0.5001921672219656, 8.95650171187891e19],
+            ],
+            [1, 0, 0],
+            1e-6,
+        ),
+        ([[-4e6, -3e6, 1e16], [-1e6, -2e6, 1e16], [1e6, 0.0, 1.0000000002e16], [2e6, 1e6, 1e16]], [0, 0, 1, 1], 1e6),
+    ],
+    ids=["huge feature", "huge offset"],
+)
+def test_descent_stalls_where_bounds_creep_by_their_last_digits(data, target, cost):
+    data = np.array(data)
+    with pytest.warns(ConvergenceWarning, match="StandardScaler"):
+        model = SmoothedSVC("roc_auc", C=cost, fit_intercept=False, threshold=0.0).fit(data, target)
+    assert model.result_.status is Status.STALLED
+    assert model.n_iter_ < 1000  # of the 10,000 that are allowed
+    assert_sound(model, data)
+    assert certify(model, data, target).lower <= model.result_.certificate.upper
+
+
+def test_feature_selection_ends_inner_problems_that_creep(monkeypatch):
+    """One sample is 1e9 times as large as the others, and a feature is the negative of another."""
+    data = np.array(
+        [
+            [-1.6616760587292543, -0.8347493409195932, 1.6616760587292543],
+            [-0.8661150515055762, -1.6005469120605114, 0.8661150515055762],
+            [0.17351835290572185, -0.5782864217235067, -0.17351835290572185],
+            [1.3314724846816788, -0.45433709549825246, -1.3314724846816788],
+            [-1000000000.0, -1.02467866024186, -0.012844953143570882],
+            [0.22296819419006508, 1.0354478878108355, -0.22296819419006508],
+            [0.24728554983948275, -0.12234090754831901, -0.24728554983948275],
+        ],
+        dtype=np.float32,
+    )
+    steps, step = [], CuttingPlane.step
+    monkeypatch.setattr(CuttingPlane, "step", lambda *arguments: (steps.append(1), step(*arguments))[1])
+    model = FeatureSelectingSVC("f1", C=1e3, threshold="cv", fit_intercept=False).fit(data, [0, 0, 1, 1, 1, 1, 1])
+    assert len(steps) < 2000  # one inner problem alone took 10,000
+    assert_sound(model, data)
+
+
+def make_state(solver, measure):
+    """Return a problem of ordinary samples and the state of a solver after its first step."""
+    problem = make_problem(make_design(X, intercept=1.0), y == 1, measure, 1.0)
+    state = solver.init(problem)
+    solver.step(problem, state, Limits())
+    return problem, state
+
+
+def set_bounds(state, upper, lower):
+    """Set the bounds as a step would, and let cutting planes judge them."""
+    state.upper, state.lower = upper, lower
+    CuttingPlane._note_stall(state)
+    return state.stalled
+
+
+def test_cutting_planes_stall_where_bounds_creep():
+    _, state = make_state(CuttingPlane(), FBeta())
+    assert any(set_bounds(state, 10.0 - 1e-9 * step, 5.0 + 1e-9 * step) for step in range(200))
+
+
+def test_cutting_planes_stall_where_bounds_swing():
+    _, state = make_state(CuttingPlane(), FBeta())
+    assert any(set_bounds(state, 10.0 + 0.1 * (step % 3), 5.0) for step in range(200))
+
+
+@pytest.mark.parametrize(
+    "bounds",
+    [
+        lambda step: (1e6, 1e-9 * 1.01**step),
+        lambda step: (10.0 + 1e-7 * 0.999**step, 10.0),
+        lambda step: (1e6 * (1.0 - 1e-7) ** step, 0.0),
+        lambda step: (10.0 - 1e-4 * (step // 40), 5.0),
+    ],
+    ids=["small lower bound", "small gap", "slow", "now and then"],
+)
+def test_slow_progress_is_not_a_stall(bounds):
+    _, state = make_state(CuttingPlane(), FBeta())
+    state.moved_to = np.inf, -np.inf
+    assert not any(set_bounds(state, *bounds(step)) for step in range(2000))
+
+
+def test_a_resumed_training_stalls_as_early():
+    """What a checkpoint does not store follows from its history."""
+    solver = CuttingPlane()
+    problem, state = make_state(solver, FBeta())
+    _, state = run(solver, problem, Limits(tol=0.0, max_iter=5), state)
+    resumed = solver.restored(problem, solver.saved(state), Limits())
+    assert resumed.moved_to == state.moved_to != (np.inf, -np.inf)
+
+
+class MistakenSolver(CuttingPlane):
+    """Reports bounds that are close to each other and far below the objective of its weights."""
+
+    def certificate(self, problem, state):
+        return Certificate(0.5 * state.upper, 0.49 * state.upper)
+
+
+@pytest.mark.parametrize(
+    ("solver", "status"),
+    [(CuttingPlane(), Status.MAX_ITER), (MistakenSolver(), Status.STALLED)],
+    ids=["right", "wrong"],
+)
+def test_training_stalls_where_the_upper_bound_is_wrong_by_more_than_the_gap(solver, status):
+    """Solvers update scores along lines: errors that add up are found when the weights are evaluated anew."""
+    problem, state = make_state(solver, FBeta())
+    state.iteration = 99
+    result, _ = run(solver, problem, Limits(tol=0.0, max_iter=1), state)
+    assert result.status is status
+    assert result.certificate.upper >= state.upper * (1.0 - 1e-9)

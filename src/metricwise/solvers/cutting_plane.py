@@ -31,7 +31,7 @@ from metricwise.oracles import Labelling
 from metricwise.results import Certificate, HistoryEntry, Result, Status
 from metricwise.solvers.cuts import Cuts, cuts_schema
 from metricwise.solvers.line_search import Line, minimise_along
-from metricwise.solvers.loop import Limits, make_history, run
+from metricwise.solvers.loop import UNKNOWN, Bounds, Limits, has_moved, keep_best, make_history, run
 from metricwise.solvers.problem import MultivariateProblem, combine_labellings
 from metricwise.solvers.saved import (
     COUNT,
@@ -79,6 +79,7 @@ class CuttingPlaneState:
     stalled: bool = False
     idle_steps: int = 0
     at_zero_steps: int = 0
+    moved_to: Bounds = UNKNOWN  # the best up to the last step that moved one
     history: list[HistoryEntry] = field(default_factory=list)
 
     @property
@@ -194,14 +195,13 @@ class CuttingPlane:
 
     def step(self, problem: MultivariateProblem, state: CuttingPlaneState, limits: Limits) -> None:
         """Improve the state by one cut."""
-        before = state.upper, state.lower
         target, lower = state.cuts.minimise(problem.cost)
         state.lower = max(state.lower, lower)
         state.cuts.forget_idle(self.patience)
         line = Line.between(problem.design, (state.w, state.scores), (target, problem.design.scores(target)))
         if line.target_square > 0.0:
             self._search(problem, state, line, target)
-        self._note_stall(state, before)
+        self._note_stall(state)
 
     def _search(self, problem: MultivariateProblem, state: CuttingPlaneState, line: Line, target: Floats) -> None:
         start = line.trial(problem, 0.0, state.labelling)
@@ -221,10 +221,11 @@ class CuttingPlane:
         self._keep_if_better(state, point, line.scores_at(beyond), trial.labelling, trial.value)
 
     @staticmethod
-    def _note_stall(state: CuttingPlaneState, before: tuple[float, float]) -> None:
+    def _note_stall(state: CuttingPlaneState) -> None:
         """Mark the solver as stalled if neither bound has moved for long: floating-point accuracy is exhausted."""
-        moved = state.upper < before[0] or state.lower > before[1]
-        state.idle_steps = 0 if moved else state.idle_steps + 1
+        bounds, state.idle_steps = (state.upper, state.lower), state.idle_steps + 1
+        if has_moved(state.moved_to, bounds):
+            state.moved_to, state.idle_steps = keep_best(state.moved_to, bounds), 0
         state.stalled = state.idle_steps >= _MOST_IDLE_STEPS
 
     def certificate(self, problem: MultivariateProblem, state: CuttingPlaneState) -> Certificate:
@@ -277,6 +278,8 @@ class CuttingPlane:
         require_bounds(upper, kept["lower"])
         state = CuttingPlaneState(cuts=cuts, scores=scores, labelling=labelling, upper=upper, **kept)
         set_progress(state, arrays)
+        for entry in state.history[: max(len(state.history) - state.idle_steps, 0)]:
+            state.moved_to = keep_best(state.moved_to, (entry.objective, entry.lower))
         return state
 
     def result(self, problem: MultivariateProblem, state: CuttingPlaneState, status: Status) -> Result:

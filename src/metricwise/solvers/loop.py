@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from math import inf
 from typing import Any, Protocol, TypeVar
 
 from metricwise.progress import Stage, add_stage, share_of_gap
@@ -12,8 +13,12 @@ from metricwise.results import Certificate, History, HistoryEntry, Result, Statu
 from metricwise.threads import blas_on_one_thread
 
 _ROUNDED = 1.01  # of the tolerance: what rounding may leave of the gap
+_NEGLIGIBLE = 1e-6  # of a bound and of the gap: 10,000 steps that need 50 for so much close 0.02 % of the gap
+_CHECKED = 100  # iterations after which rounding errors are compared with the gap
 
 Callback = Callable[[HistoryEntry], Any]
+Bounds = tuple[float, float]  # upper, lower
+UNKNOWN: Bounds = (inf, -inf)
 Problem = TypeVar("Problem", contravariant=True)
 
 
@@ -127,6 +132,8 @@ def _run(
         if watch is not None:
             watch(state)
         stop = callback is not None and bool(callback(entry))
+        if state.iteration % _CHECKED == 0 and not state.stalled:
+            state.stalled = _has_lost_accuracy(solver, problem, state, certificate)
         status = solver.check_convergence(problem, state, limits)
         if status is None and stop:
             status = Status.STOPPED
@@ -134,6 +141,17 @@ def _run(
             status = _limit_met(state, limits, state.iteration - first, state.seconds - before)
         if status is not None:
             return _confirm(solver.result(problem, state, status), limits), state
+
+
+def _has_lost_accuracy(solver: Solver[Any, S], problem: Any, state: S, certificate: Certificate) -> bool:
+    """Return whether the upper bound that allows for rounding exceeds the solver's own by more than the gap.
+
+    Solvers update scores along lines, and rounding errors add up. With huge features these may separate the classes
+    where the weights do not: the descent then goes on, step by step, towards an objective that no weights have. A
+    result that is to be optimal is not at risk: its errors are within the tolerance, which is below the gap till then.
+    """
+    proven = solver.result(problem, state, Status.STALLED).certificate
+    return proven.upper - certificate.upper > certificate.gap
 
 
 def _confirm(result: Result, limits: Limits) -> Result:
@@ -150,6 +168,36 @@ def _limit_met(state: State, limits: Limits, iterations: int, seconds: float) ->
     if limits.max_seconds is not None and seconds >= limits.max_seconds:
         return Status.MAX_SECONDS
     return Status.MAX_ITER if iterations >= limits.max_iter else None
+
+
+def has_moved(since: Bounds, now: Bounds) -> bool:
+    """Return whether the upper or the lower bound has moved by more than rounding moves it.
+
+    Where rounding has exhausted the accuracy, bounds may creep on by one unit in the last place per step, or swing back
+    and forth, for as many steps as are allowed. So solvers compare with the best bounds up to the last step that
+    counted, and a move counts unless it is negligible both beside its bound and beside the gap. Either alone would stop
+    honest progress: the first cuts of many features raise a small lower bound by little of a huge gap, and the last
+    steps close a gap that is itself small beside the bounds.
+
+    Parameters
+    ----------
+    since, now : tuple of float
+        Upper and lower bound, the best up to the last step that counted, and now.
+
+    Examples
+    --------
+    >>> has_moved((100.0, 1e-9), (100.0, 2e-9)), has_moved((100.0, 50.0), (100.0 - 1e-6, 50.0))
+    (True, False)
+    """
+    upper, lower = now
+    gap = max(upper - lower, 0.0)  # rounding may push the bounds past each other
+    moves = (since[0] - upper, upper), (lower - since[1], lower)
+    return any(move > _NEGLIGIBLE * min(gap, abs(bound)) for move, bound in moves)
+
+
+def keep_best(before: Bounds, now: Bounds) -> Bounds:
+    """Return the smaller upper and the larger lower bound."""
+    return min(before[0], now[0]), max(before[1], now[1])
 
 
 def make_history(state: State) -> History[HistoryEntry]:

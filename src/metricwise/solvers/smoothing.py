@@ -29,7 +29,7 @@ from metricwise._state import stored_fields
 from metricwise._typing import Floats
 from metricwise.oracles.smoothed import SmoothedAt, SmoothedSlack, make_smoothed_slack
 from metricwise.results import Certificate, HistoryEntry, ProblemDescription, Result, Status, Witness
-from metricwise.solvers.loop import Limits, make_history
+from metricwise.solvers.loop import UNKNOWN, Bounds, Limits, has_moved, keep_best, make_history
 from metricwise.solvers.problem import MultivariateProblem
 
 Method = Literal["lbfgs", "accelerated"]
@@ -93,6 +93,7 @@ class SmoothingState:
     history: list[HistoryEntry] = field(default_factory=list)
     n_cuts: int = 0
     idle_steps: int = 0  # that improved neither bound
+    moved_to: Bounds = UNKNOWN  # the best up to the last step that improved one
 
 
 @dataclass(frozen=True)
@@ -137,10 +138,10 @@ class Smoothing:
 
     def step(self, problem: MultivariateProblem, state: SmoothingState, limits: Limits) -> None:
         """Improve the state by one move, and smooth less if the gradient has become small."""
-        before = state.upper, state.lower
         self._move(problem, state)
-        improved = state.upper < before[0] or state.lower > before[1]
-        state.idle_steps = 0 if improved else state.idle_steps + 1
+        bounds, state.idle_steps = (state.upper, state.lower), state.idle_steps + 1
+        if has_moved(state.moved_to, bounds):
+            state.moved_to, state.idle_steps = keep_best(state.moved_to, bounds), 0
         # With a huge cost, rounding errors of the objective exceed what moves gain, and these lead nowhere.
         state.stalled = state.stalled or state.idle_steps >= _MOST_IDLE_STEPS
 
