@@ -66,10 +66,13 @@ def _training_tasks(entry: EstimatorEntry) -> Iterator[Callable[[], Any]]:
         yield from (partial(_train_multilabel, entry, X) for X in matrices)
         return
     yield from (partial(_train, entry, X, {}) for X in matrices)
-    yield from (partial(_train, entry, matrices[0], settings) for settings in _SETTINGS.get(entry.command_name, ()))
+    settings = list(_SETTINGS.get(entry.command_name, ()))
     # The streaming learners take the same functions for every measure, sparse coding those of the multivariate SVM.
     if entry.family == "svm" and entry.command_name != "sparse-coding":
-        yield from (partial(_train, entry, matrices[0], {"measure": name}) for name in measure_names(entry.name))
+        settings += [{"measure": name} for name in measure_names(entry.name)]
+    yield from (partial(_train, entry, matrices[0], chosen) for chosen in settings)
+    if entry.family == "svm":  # samples with weights have functions of their own
+        yield from (partial(_train, entry, matrices[0], chosen, weighted=True) for chosen in [{}, *settings])
 
 
 def _make_matrices() -> list[Any]:
@@ -84,9 +87,11 @@ def _make_matrices() -> list[Any]:
     return [*matrices, large]
 
 
-def _train(entry: EstimatorEntry, X: Any, settings: dict[str, Any]) -> None:
-    y = _first_feature(X) > _POSITIVE_ABOVE
-    entry.load()(**settings).fit(X, y).predict(X)
+def _train(entry: EstimatorEntry, X: Any, settings: dict[str, Any], weighted: bool = False) -> None:
+    first = _first_feature(X)
+    y = first > _POSITIVE_ABOVE
+    weights = {"sample_weight": 1.0 + (first > 0.0)} if weighted else {}
+    entry.load()(**settings).fit(X, y, **weights).predict(X)
 
 
 def _train_multilabel(entry: EstimatorEntry, X: Any) -> None:

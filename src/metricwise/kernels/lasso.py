@@ -6,6 +6,7 @@ Coordinates are minimised in turn; where that takes long, the codes that are not
 import math
 from typing import Any
 
+import numba as nb
 import numpy as np
 
 from metricwise.kernels.compiling import helper, kernel
@@ -16,23 +17,31 @@ ROUNDING = 1e-12  # of a product with the matrix
 
 
 @helper
-def _descend(gram, code, slope, threshold, size):
-    """Minimise over the first ``size`` coordinates in turn; return the largest change, in units of the slope."""
-    largest = 0.0
-    for j in range(size):
-        curvature = gram[j, j]
-        new = 0.0
-        if curvature > 0.0:  # else an atom of zeros
-            wanted = curvature * code[j] - slope[j]
-            new = math.copysign(max(abs(wanted) - threshold, 0.0), wanted) / curvature
-        change = new - code[j]
-        if change != 0.0:
-            code[j] = new
-            line = gram[j]
-            for k in range(size):
-                slope[k] += change * line[k]
-            largest = max(largest, abs(change) * curvature)
-    return largest
+def _descend(gram, code, slope, threshold, size, least, most_sweeps):
+    """Minimise over the first ``size`` coordinates in turn; return whether a sweep changed slopes by at most ``least``.
+
+    Sweeps end there, or after ``most_sweeps``.
+    """
+    for _ in range(most_sweeps):
+        largest = 0.0
+        for j in range(size):
+            curvature = gram[j, j]
+            new = 0.0
+            if curvature > 0.0:  # else an atom of zeros
+                wanted = curvature * code[j] - slope[j]
+                shrunk = abs(wanted) - threshold
+                new = math.copysign(shrunk if not shrunk < 0.0 else 0.0, wanted) / curvature
+            change = new - code[j]
+            if change != 0.0:
+                code[j] = new
+                line = gram[j]
+                for k in range(size):
+                    slope[k] += change * line[k]
+                if abs(change) * curvature > largest:
+                    largest = abs(change) * curvature
+        if largest <= least:
+            return True
+    return False
 
 
 @helper
@@ -50,30 +59,14 @@ def _gather_active(gram, code, slope, active, part, here, slopes):
 
 
 @helper
-def _change(gram, code, slope, active, changes, count):
+def _scatter_active(gram, code, slope, active, here, changes, count):
+    """Write the code of the gathered coordinates back, zeros exactly, and change all slopes accordingly."""
     for a in range(count):
+        code[active[a]] = here[a]
         if changes[a] != 0.0:
-            code[active[a]] += changes[a]
             line = gram[active[a]]
             for k in range(slope.size):
                 slope[k] += changes[a] * line[k]
-
-
-@helper
-def _descend_active(gram, code, slope, threshold, least, active, part, here, slopes, changes):
-    """Descend over the coordinates that are not zero; return whether their changes fell to ``least``."""
-    count = _gather_active(gram, code, slope, active, part, here, slopes)
-    done = False
-    for _ in range(max(LEAST_SWEEPS, count // 2)):  # about as long as a jump takes
-        done = _descend(part, here, slopes, threshold, count) <= least
-        if done:
-            break
-    for a in range(count):
-        changes[a] = here[a] - code[active[a]]
-    _change(gram, code, slope, active, changes, count)
-    for a in range(count):
-        code[active[a]] = here[a]  # zeros exactly
-    return done
 
 
 @helper
@@ -88,7 +81,10 @@ def _solve(matrix, solution, size):
             total = matrix[j, i]
             for k in range(i):
                 total -= matrix[i, k] * matrix[j, k]
-            matrix[j, i] = math.sqrt(max(total, least)) if i == j else total / matrix[i, i]
+            if i < j:
+                matrix[j, i] = total / matrix[i, i]
+            else:
+                matrix[j, i] = math.sqrt(total if not total < least else least)
         for k in range(j):
             solution[j] -= matrix[j, k] * solution[k]
         solution[j] /= matrix[j, j]
@@ -99,17 +95,13 @@ def _solve(matrix, solution, size):
 
 
 @helper
-def _jump(gram, code, slope, threshold, active, part, here, uphill, way):
-    """Move to where the slopes of all nonzero coordinates vanish; return whether one became zero before.
+def _jump(gram, active, here, uphill, way, count):
+    """Move against the slopes of all gathered coordinates to where they vanish; return whether one became zero before.
 
     Where atoms are similar, sweeps converge slowly. Where they are linearly dependent, the direction still descends,
-    and the minimum along it may be farther away. The step ends at the first coordinate that becomes zero.
+    and the minimum along it may be farther away. The step ends at the first coordinate that becomes zero. ``way`` is
+    the solution of the system of the slopes, and becomes the changes.
     """
-    count = _gather_active(gram, code, slope, active, part, here, uphill)
-    for a in range(count):
-        uphill[a] += math.copysign(threshold, here[a])
-        way[a] = uphill[a]
-    _solve(part, way, count)
     fall, bend = 0.0, 0.0  # overestimated rather than underestimated: too long a step would ascend
     for a in range(count):
         fall += way[a] * uphill[a]
@@ -122,12 +114,12 @@ def _jump(gram, code, slope, threshold, active, part, here, uphill, way):
         if way[a] * here[a] > 0.0 and here[a] / way[a] <= step:
             step, first = here[a] / way[a], a
     if fall <= 0.0 or not math.isfinite(step):
+        for a in range(count):
+            way[a] = 0.0
         return False
     for a in range(count):
         way[a] *= -step
-    _change(gram, code, slope, active, way, count)
-    if first >= 0:
-        code[active[first]] = 0.0  # exactly
+        here[a] = here[a] + way[a] if a != first else 0.0  # exactly
     return first >= 0
 
 
@@ -150,23 +142,41 @@ def _encode_samples(
     gram, targets, penalty, codes, tol, most_rounds, start, stop, active, part, slope, here, slopes, changes
 ):
     """Do the work of `encode_samples`; the last arrays are for the slopes and for the coordinates that are not zero."""
-    threshold, unfinished = 0.5 * penalty, 0
+    threshold, unfinished, size = 0.5 * penalty, 0, slope.size
     for i in range(start, stop):
         code, target = codes[i], targets[i]
         scale = threshold
-        for j in range(slope.size):
+        for j in range(size):
             slope[j] = -target[j]
-            scale = max(scale, abs(target[j]))
-        for j in range(slope.size):
+            if abs(target[j]) > scale:
+                scale = abs(target[j])
+        for j in range(size):
             if code[j] != 0.0:
-                for k in range(slope.size):
+                for k in range(size):
                     slope[k] += code[j] * gram[j, k]
+        least = tol * scale
         for _ in range(most_rounds):
-            if _descend(gram, code, slope, threshold, slope.size) <= tol * scale:
+            if _descend(gram, code, slope, threshold, size, least, nb.int64(1)):
                 break
-            going = not _descend_active(gram, code, slope, threshold, tol * scale, active, part, here, slopes, changes)
-            while going:  # each time with one coordinate less
-                going = _jump(gram, code, slope, threshold, active, part, here, slopes, changes)
+            sweeping, going = True, True
+            while going:  # sweeps, then jumps, each time with one coordinate less
+                count = _gather_active(gram, code, slope, active, part, here, slopes)
+                if sweeping:
+                    for a in range(count):
+                        changes[a] = here[a]
+                    # About as long as a jump takes.
+                    most_sweeps = count // 2 if count // 2 > LEAST_SWEEPS else LEAST_SWEEPS
+                    going = not _descend(part, here, slopes, threshold, count, least, most_sweeps)
+                    for a in range(count):
+                        changes[a] = here[a] - changes[a]
+                    sweeping = False
+                else:
+                    for a in range(count):
+                        slopes[a] += math.copysign(threshold, here[a])
+                        changes[a] = slopes[a]
+                    _solve(part, changes, count)
+                    going = _jump(gram, active, here, slopes, changes, count)
+                _scatter_active(gram, code, slope, active, here, changes, count)
         else:
             unfinished += 1
     return unfinished

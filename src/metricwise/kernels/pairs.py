@@ -66,25 +66,26 @@ def _sort_by_digits(bits, keys, indices, counts):
             counts[level, digit] = at + 1
             keys[new, at] = keys[old, i]
             indices[new, at] = indices[old, i]
-    last = _LEVELS % 2
-    _settle(keys[last], indices[last])
+    sorted_keys, sorted_indices = keys[_LEVELS % 2], indices[_LEVELS % 2]
+    # Runs of keys with equal upper bits are mostly of length one, and long where scores differ by rounding only.
+    first = nb.int64(0)
+    while first < n:
+        last = _end_of_run(sorted_keys, first)
+        if last - first > 1:
+            _shell_sort(sorted_keys, sorted_indices, first, last)
+        first = last
     for i in range(n):
-        keys[last, i] = _bits_of_key(keys[last, i])
+        sorted_keys[i] = _bits_of_key(sorted_keys[i])
 
 
 @helper
-def _settle(keys, indices):
-    """Sort the runs of keys with equal upper bits: mostly of length one, long where scores differ by rounding only."""
+def _end_of_run(keys, first):
+    """Return the position behind the keys that have the upper bits of the first one."""
     low = np.uint64(_LOWEST)
-    first = nb.int64(0)
-    while first < keys.size:
-        last = first + 1
-        head = keys[first] >> low
-        while last < keys.size and keys[last] >> low == head:
-            last += 1
-        if last - first > 1:
-            _shell_sort(keys, indices, first, last)
-        first = last
+    last = first + 1
+    while last < keys.size and keys[last] >> low == keys[first] >> low:
+        last += 1
+    return last
 
 
 @helper
@@ -114,7 +115,7 @@ def sort_near_margin(scores: Any, start: int, stop: int, sign: float, limit: flo
 
 
 @kernel
-def violated_by_negatives(pos_indices, pos, neg_indices, neg, weights, weighted, scale, margin, out):
+def violated_by_negatives(pos_indices, pos, neg_indices, neg, weights, scale, margin, out):
     """Sum the hinge losses and the weight of the violated pairs; write each negative's part of them to ``out``.
 
     ``pos`` and ``neg`` are the sorted scores of the samples that matter. The hinge loss of a pair is 1 - (s_i - s_j);
@@ -126,11 +127,11 @@ def violated_by_negatives(pos_indices, pos, neg_indices, neg, weights, weighted,
     a, partner_weight, partner_sum = 0, 0.0, 0.0
     for b in range(neg.size):
         while a < pos.size and pos[a] - margin < neg[b]:
-            weight = weights[pos_indices[a]] if weighted else 1.0
+            weight = weights[pos_indices[a]] if weights is not None else 1.0
             partner_weight += weight
             partner_sum += weight * (pos[a] - 1.0)
             a += 1
-        weight = weights[neg_indices[b]] if weighted else 1.0
+        weight = weights[neg_indices[b]] if weights is not None else 1.0
         out[neg_indices[b]] = scale * weight * partner_weight
         hinge += weight * (neg[b] * partner_weight - partner_sum)
         violated += weight * partner_weight
@@ -138,12 +139,12 @@ def violated_by_negatives(pos_indices, pos, neg_indices, neg, weights, weighted,
 
 
 @kernel
-def violated_by_positives(pos_indices, pos, neg_indices, neg, weights, weighted, scale, margin, out):
+def violated_by_positives(pos_indices, pos, neg_indices, neg, weights, scale, margin, out):
     """Write each positive's part of the pairs of `violated_by_negatives` to ``out``, with a minus."""
     # Downwards: each positive's violated partners are the negatives above s_i - margin.
     b, partner_weight = neg.size - 1, 0.0
     for a in range(pos.size - 1, -1, -1):
         while b >= 0 and neg[b] > pos[a] - margin:
-            partner_weight += weights[neg_indices[b]] if weighted else 1.0
+            partner_weight += weights[neg_indices[b]] if weights is not None else 1.0
             b -= 1
-        out[pos_indices[a]] = -scale * (weights[pos_indices[a]] if weighted else 1.0) * partner_weight
+        out[pos_indices[a]] = -scale * (weights[pos_indices[a]] if weights is not None else 1.0) * partner_weight

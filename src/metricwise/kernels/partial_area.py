@@ -6,9 +6,7 @@ from metricwise.kernels.compiling import kernel
 
 
 @kernel
-def violated_at_top(
-    pos_indices, pos, neg_indices, neg, taken, weights, weighted, start, scale, margin, reach, tie, out
-):
+def violated_at_top(pos_indices, pos, neg_indices, neg, taken, weights, start, scale, margin, reach, tie, out):
     """Find the most violated placement of every positive among the top negatives; return its scaled loss.
 
     ``pos`` and ``neg`` are ascending scores, and taken[b] is the weight of a negative that belongs to the top. Weight
@@ -42,7 +40,7 @@ def violated_at_top(
             # Equal peaks are common at solutions; the nearer one is taken unless the other is clearly higher.
             if total[far] - total[near] - more * pos[a] + beyond <= tie:
                 k = near
-        weight = weights[pos_indices[a]] if weighted else 1.0
+        weight = weights[pos_indices[a]] if weights is not None else 1.0
         placed[k] += weight
         loss += weight * max(0.0, amount[k] - start)
         out[pos_indices[a]] = -scale * weight * amount[k]

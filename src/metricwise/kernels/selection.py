@@ -12,27 +12,18 @@ from metricwise.kernels.compiling import helper, kernel
 
 
 @kernel
-def gather_below(scores, start, stop, ceiling, out):
-    """Copy the scores below ``ceiling`` to ``out`` and return how many there are."""
+def gather_below(scores, start, stop, sign, ceiling, out):
+    """Copy the scores times ``sign`` (1 or -1) that are below ``ceiling`` to ``out`` and return how many there are."""
     count = 0
     for i in range(start, stop):
-        out[count] = scores[i]
-        count += scores[i] < ceiling
+        score = sign * scores[i]
+        out[count] = score
+        count += score < ceiling
     return count
 
 
 @kernel
-def gather_above(scores, start, stop, floor, out):
-    """Copy the negated scores above ``floor`` to ``out`` and return how many there are."""
-    count = 0
-    for i in range(start, stop):
-        out[count] = -scores[i]
-        count += scores[i] > floor
-    return count
-
-
-@kernel
-def prefix_sums(values, weights, weighted, total, missing, scale, weight_out, sum_out):
+def prefix_sums(values, weights, total, missing, scale, weight_out, sum_out):
     """Cumulate the weight predicted positive and the scaled score as more of a sorted class is mislabelled.
 
     ``missing`` is whether mislabelled samples leave the ``total`` weight (positives; filled downwards) or add to
@@ -45,13 +36,13 @@ def prefix_sums(values, weights, weighted, total, missing, scale, weight_out, su
     sum_out[at] = 0.0
     taken, score = 0.0, 0.0
     for k in range(n):
-        weight = weights[k] if weighted else 1.0
+        weight = weights[k] if weights is not None else 1.0
         taken += weight
         score -= weight * values[k]
         at += direction
         weight_out[at] = start + sign * taken
         sum_out[at] = scale * score
-    if weighted:  # the whole class is taken: sums of weights must not leave a remainder of rounding errors
+    if weights is not None:  # the whole class is taken: sums of weights must not leave a remainder of rounding errors
         weight_out[at] = total - start
 
 
@@ -69,25 +60,25 @@ def _share_alarmed(score, low, high, share):
 
 @kernel
 def labelling_coefficients(
-    scores, n_pos, pos_low, pos_high, pos_share, neg_low, neg_high, neg_share, weights, weighted, scale, out
+    scores, n_pos, pos_low, pos_high, pos_share, neg_low, neg_high, neg_share, weights, scale, out
 ):
     """out[i] = (y'_i - y_i) / 2 times the sample's weight and ``scale``."""
     for i in range(n_pos):
         out[i] = -scale * _share_missed(scores[i], pos_low, pos_high, pos_share)
     for i in range(n_pos, scores.size):
         out[i] = scale * _share_alarmed(scores[i], neg_low, neg_high, neg_share)
-    if weighted:
+    if weights is not None:
         for i in range(scores.size):
             out[i] *= weights[i]
 
 
 @kernel(fastmath={"reassoc", "contract"})
 def labelling_slope(
-    scores, direction, n_pos, pos_low, pos_high, pos_share, neg_low, neg_high, neg_share, weights, weighted, scale
+    scores, direction, n_pos, pos_low, pos_high, pos_share, neg_low, neg_high, neg_share, weights, scale
 ):
     """Return the product of `labelling_coefficients` with ``direction``, without storing them."""
     missed, alarmed = 0.0, 0.0
-    if weighted:
+    if weights is not None:
         for i in range(n_pos):
             missed += _share_missed(scores[i], pos_low, pos_high, pos_share) * direction[i] * weights[i]
         for i in range(n_pos, scores.size):
@@ -110,7 +101,7 @@ def dot(a, b):
 
 
 @kernel
-def independent_violations(scores, n_pos, pos_cost, neg_cost, pos_cut, neg_cut, weights, weighted, scale):
+def independent_violations(scores, n_pos, pos_cost, neg_cost, pos_cut, neg_cut, weights, scale):
     """Return value, missed and false positive weight of the most violated labelling, for a loss that adds up.
 
     A missed positive costs ``pos_cost`` per unit of weight, and is chosen when its score is below ``pos_cut``, where
@@ -118,7 +109,7 @@ def independent_violations(scores, n_pos, pos_cost, neg_cost, pos_cut, neg_cut, 
     """
     value, missed, alarms = 0.0, 0.0, 0.0
     for i in range(scores.size):
-        weight = weights[i] if weighted else 1.0
+        weight = weights[i] if weights is not None else 1.0
         if i < n_pos:
             if scores[i] < pos_cut:
                 value += weight * (pos_cost - scale * scores[i])
@@ -130,13 +121,13 @@ def independent_violations(scores, n_pos, pos_cost, neg_cost, pos_cut, neg_cut, 
 
 
 @helper
-def _take(keys, weights, weighted, amount):
+def _take(keys, weights, amount):
     """Take ``amount`` of weight off the front: the sample where it ends, what is left of it, and the sum taken.
 
     Every round uses up either the amount or a sample exactly, as the smaller of two finite numbers is taken off both.
     """
     row, total = 0, 0.0
-    rest = (weights[0] if weighted else 1.0) if keys.size else 0.0
+    rest = (weights[0] if weights is not None else 1.0) if keys.size else 0.0
     while amount > 0.0 and row < keys.size:
         step = min(amount, rest)
         total += step * keys[row]
@@ -145,15 +136,15 @@ def _take(keys, weights, weighted, amount):
         if rest <= 0.0:
             row += 1
             if row < keys.size:
-                rest = weights[row] if weighted else 1.0
+                rest = weights[row] if weights is not None else 1.0
     return row, rest, total
 
 
 @kernel
-def weight_below(keys, weights, weighted, limit):
+def weight_below(keys, weights, limit):
     """Return the weight of the ascending keys below ``limit``."""
     count, total = np.searchsorted(keys, limit), 0.0
-    if not weighted:
+    if weights is None:
         return float(count)
     for k in range(count):
         total += weights[k]
@@ -161,7 +152,7 @@ def weight_below(keys, weights, weighted, limit):
 
 
 @kernel
-def exchange(pos, pos_weight, neg, neg_weight, weighted, missed, alarms, cost, scale):
+def exchange(pos, pos_weight, neg, neg_weight, missed, alarms, cost, scale):
     """Give up true for false positives, weight for weight, as long as that gains.
 
     ``pos`` holds the positives' scores ascending, ``neg`` the negatives' negated scores ascending (best first). From
@@ -170,8 +161,8 @@ def exchange(pos, pos_weight, neg, neg_weight, weighted, missed, alarms, cost, s
     cost + scale (s_neg - s_pos), which only falls, so stopping at the first exchange without gain is exact. Returns
     the score part of the objective, the weight of missed positives and of false positives.
     """
-    i, pos_rest, pos_sum = _take(pos, pos_weight, weighted, missed)
-    j, neg_rest, neg_sum = _take(neg, neg_weight, weighted, alarms)
+    i, pos_rest, pos_sum = _take(pos, pos_weight, missed)
+    j, neg_rest, neg_sum = _take(neg, neg_weight, alarms)
     total = pos_sum + neg_sum
     while i < pos.size and j < neg.size and cost - scale * (neg[j] + pos[i]) > 0.0:
         step = min(pos_rest, neg_rest)
@@ -183,17 +174,17 @@ def exchange(pos, pos_weight, neg, neg_weight, weighted, missed, alarms, cost, s
         if pos_rest <= 0.0:
             i += 1
             if i < pos.size:
-                pos_rest = pos_weight[i] if weighted else 1.0
+                pos_rest = pos_weight[i] if pos_weight is not None else 1.0
         if neg_rest <= 0.0:
             j += 1
             if j < neg.size:
-                neg_rest = neg_weight[j] if weighted else 1.0
+                neg_rest = neg_weight[j] if neg_weight is not None else 1.0
     return -scale * total, missed, alarms
 
 
 @kernel
-def score_part(pos, pos_weight, neg, neg_weight, weighted, missed, alarms, scale):
+def score_part(pos, pos_weight, neg, neg_weight, missed, alarms, scale):
     """Return the score part of the objective for given weights of missed and of false positives."""
-    pos_sum = _take(pos, pos_weight, weighted, missed)[2]
-    neg_sum = _take(neg, neg_weight, weighted, alarms)[2]
+    pos_sum = _take(pos, pos_weight, missed)[2]
+    neg_sum = _take(neg, neg_weight, alarms)[2]
     return -scale * (pos_sum + neg_sum)

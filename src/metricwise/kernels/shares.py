@@ -14,7 +14,7 @@ _BALANCED = 1e-13  # of the weight of all samples
 
 
 @kernel
-def _excess(scores, n_pos, pos_margin, neg_margin, weights, weighted, smoothing, shift):
+def _excess(scores, n_pos, pos_margin, neg_margin, weights, smoothing, shift):
     """Return the weight predicted positive beyond that of the positives, and how fast it falls with ``shift``."""
     excess, slope = 0.0, 0.0
     for i in range(scores.size):
@@ -22,7 +22,7 @@ def _excess(scores, n_pos, pos_margin, neg_margin, weights, weighted, smoothing,
             share = (pos_margin - scores[i] + shift) / smoothing
         else:
             share = (neg_margin + scores[i] - shift) / smoothing
-        weight = weights[i] if weighted else 1.0
+        weight = weights[i] if weights is not None else 1.0
         if 0.0 < share < 1.0:
             slope += weight / smoothing
         share = min(max(share, 0.0), 1.0)
@@ -31,7 +31,7 @@ def _excess(scores, n_pos, pos_margin, neg_margin, weights, weighted, smoothing,
 
 
 @kernel
-def find_balancing_shift(scores, n_pos, pos_margin, neg_margin, weights, weighted, smoothing, room, start):
+def find_balancing_shift(scores, n_pos, pos_margin, neg_margin, weights, smoothing, room, start):
     """Return the multiplier at which the excess is ``room``, by Newton steps in a shrinking bracket from ``start``.
 
     The excess falls with the multiplier and is piecewise linear, so that Newton steps end exactly; a step that leaves
@@ -41,10 +41,10 @@ def find_balancing_shift(scores, n_pos, pos_margin, neg_margin, weights, weighte
     for i in range(scores.size):
         least = scores[i] - pos_margin if i < n_pos else scores[i] + neg_margin - smoothing
         low, high = min(low, least), max(high, least + smoothing)
-        total += weights[i] if weighted else 1.0
+        total += weights[i] if weights is not None else 1.0
     shift = min(max(start, low), high)
     for _ in range(_MOST_ROUNDS):
-        excess, slope = _excess(scores, n_pos, pos_margin, neg_margin, weights, weighted, smoothing, shift)
+        excess, slope = _excess(scores, n_pos, pos_margin, neg_margin, weights, smoothing, shift)
         excess -= room
         if abs(excess) <= _BALANCED * total:
             break
@@ -61,7 +61,7 @@ def find_balancing_shift(scores, n_pos, pos_margin, neg_margin, weights, weighte
 
 
 @kernel
-def smooth_violation(scores, n_pos, pos_margin, neg_margin, weights, weighted, smoothing, room, shift, scale, out):
+def smooth_violation(scores, n_pos, pos_margin, neg_margin, weights, smoothing, room, shift, scale, out):
     """Return the smoothed violation and its quadratic penalty; write its slopes to ``out``.
 
     ``scale`` is the cost of a unit of score. The multiplier's part stays in the violation: it is zero at the exact
@@ -71,7 +71,7 @@ def smooth_violation(scores, n_pos, pos_margin, neg_margin, weights, weighted, s
     for i in range(scores.size):
         gain = pos_margin - scores[i] + shift if i < n_pos else neg_margin + scores[i] - shift
         share = min(max(gain / smoothing, 0.0), 1.0)
-        weight = scale * share * (weights[i] if weighted else 1.0)
+        weight = scale * share * (weights[i] if weights is not None else 1.0)
         value += weight * gain
         held += 0.5 * weight * smoothing * share
         out[i] = -weight if i < n_pos else weight

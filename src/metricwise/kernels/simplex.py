@@ -15,6 +15,8 @@ from metricwise.kernels.compiling import helper, kernel
 # Below this share of its diagonal, what is left of a new column after projection on the others is rounding error.
 _DEPENDENT = 1e-13
 
+_NONE, _STUCK = -1, -2  # instead of a position
+
 
 @helper
 def _append(L, size, G, members, new, shift):
@@ -38,9 +40,12 @@ def _append(L, size, G, members, new, shift):
 
 
 @helper
-def _remove(L, size, at):
-    """Delete row ``at`` of the factor and restore its triangle by plane rotations."""
+def _drop(L, size, members, inside, alpha, at):
+    """Remove a member: delete row ``at`` of the factor and restore its triangle by plane rotations."""
+    alpha[members[at]] = 0.0
+    inside[members[at]] = False
     for i in range(at, size - 1):
+        members[i] = members[i + 1]
         for j in range(i + 2):
             L[i, j] = L[i + 1, j]
     for k in range(at, size - 1):
@@ -55,36 +60,13 @@ def _remove(L, size, at):
 
 
 @helper
-def _solve(L, size, right, out):
-    for i in range(size):
-        value = right[i]
-        for j in range(i):
-            value -= L[i, j] * out[j]
-        out[i] = value / L[i, i]
-    for i in range(size - 1, -1, -1):
-        value = out[i]
-        for j in range(i + 1, size):
-            value -= L[j, i] * out[j]
-        out[i] = value / L[i, i]
-
-
-@helper
-def _drop(L, size, members, inside, alpha, at):
-    """Remove a member."""
-    alpha[members[at]] = 0.0
-    inside[members[at]] = False
-    _remove(L, size, at)
-    for i in range(at, size - 1):
-        members[i] = members[i + 1]
-
-
-@helper
-def _make_room(L, size, members, inside, alpha, new, work):
-    """Move weight to a column that depends on the members, until one of these has none left and is dropped.
+def _exchange(L, size, members, alpha, new, work):
+    """Move weight to a column that depends on the members, until one of these has none left.
 
     The new column is a combination of the members' with coefficients that add up to one, so along this exchange the
-    quadratic part does not change and the linear part, which made the column enter, only gains. Returns the number of
-    members; it is the old one where rounding errors leave no coefficient above zero, and no weight is moved then.
+    quadratic part does not change and the linear part, which made the column enter, only gains. Returns the position of
+    the member without weight; it is -1 where rounding errors leave no coefficient above zero, and no weight is moved
+    then.
     """
     for i in range(size - 1, -1, -1):  # L' z = the row that `_append` has left behind the factor
         value = L[size, i]
@@ -95,45 +77,63 @@ def _make_room(L, size, members, inside, alpha, new, work):
     for i in range(size):
         if work[i] > 0.0 and alpha[members[i]] < step * work[i]:
             step, blocking = alpha[members[i]] / work[i], i
-    if blocking < 0:
-        return size
-    alpha[new] += step
-    for i in range(size):
-        alpha[members[i]] = max(alpha[members[i]] - step * work[i], 0.0)
-    _drop(L, size, members, inside, alpha, blocking)
-    return size - 1
+    if blocking >= 0:
+        alpha[new] += step
+        for i in range(size):
+            rest = alpha[members[i]] - step * work[i]
+            alpha[members[i]] = 0.0 if rest < 0.0 else rest
+    return blocking
 
 
 @helper
-def _enter(G, L, size, members, inside, alpha, new, shift, work):
-    """Make a column a member, dropping members it depends on; returns the number of members.
+def _move(G, d, scale, alpha, members, size, L, columns):
+    """Move to the optimum over the members, or to the first constraint on the way.
 
-    A column that rounding errors hide behind the members stays outside and keeps no weight.
+    Returns the position of the member without weight, -1 at the optimum, or -2 where rounding errors leave no step.
     """
-    while size > 0 and _append(L, size, G, members, new, shift) == 0.0:
-        before = size
-        size = _make_room(L, size, members, inside, alpha, new, work)
-        if size == before:
-            alpha[new] = 0.0
-            return size
-    if size == 0:
-        L[0, 0] = math.sqrt(max(G[new, new] + shift, shift))
-    members[size] = new
-    inside[new] = True
-    return size + 1
-
-
-@helper
-def _normalise(alpha):
-    """Divide by the sum, which rounding changes; where nothing is left, all weight goes to the first column."""
+    for i in range(size):
+        product = 0.0
+        for j in range(size):
+            product += G[members[i], members[j]] * alpha[members[j]]
+        # Solve for the step, not for its end: shares may differ by many orders of magnitude.
+        columns[0, i] = d[members[i]] / scale - product
+        columns[1, i] = 1.0
+    # Solve both systems with L L' at once: either sum alone would wait for its last addition.
+    for i in range(size):
+        gain, one = columns[0, i], columns[1, i]
+        for j in range(i):
+            gain -= L[i, j] * columns[0, j]
+            one -= L[i, j] * columns[1, j]
+        columns[0, i], columns[1, i] = gain / L[i, i], one / L[i, i]
+    for i in range(size - 1, -1, -1):
+        gain, one = columns[0, i], columns[1, i]
+        for j in range(i + 1, size):
+            gain -= L[j, i] * columns[0, j]
+            one -= L[j, i] * columns[1, j]
+        columns[0, i], columns[1, i] = gain / L[i, i], one / L[i, i]
+    sum_gain, sum_one = 0.0, 0.0
+    for i in range(size):
+        sum_gain += columns[0, i]
+        sum_one += columns[1, i]
+    if not 0.0 < sum_one < np.inf:  # the sum of an inverse, above zero but for rounding
+        return _STUCK
+    step, blocking = 1.0, _NONE
+    for i in range(size):
+        columns[0, i] -= sum_gain / sum_one * columns[1, i]
+        now, move = alpha[members[i]], columns[0, i]
+        if move < 0.0 and now < -step * move:
+            step, blocking = -now / move, i
     total = 0.0
-    for k in range(alpha.size):
+    for i in range(size):
+        k = members[i]
+        moved = alpha[k] + step * columns[0, i]
+        alpha[k] = moved if not moved < 0.0 else 0.0
         total += alpha[k]
     if not 0.0 < total < np.inf:
-        alpha[:] = 0.0
-        alpha[0], total = 1.0, 1.0
-    for k in range(alpha.size):
-        alpha[k] /= total
+        return _STUCK
+    for i in range(size):
+        alpha[members[i]] /= total
+    return blocking
 
 
 def solve_simplex(G: Any, d: Any, scale: float, alpha: Any, tolerance: float) -> Any:
@@ -151,86 +151,83 @@ def solve_simplex(G: Any, d: Any, scale: float, alpha: Any, tolerance: float) ->
         np.empty(K, np.int64),
         np.zeros(K, np.bool_),
         np.empty((K + 1, K + 2)),
-        np.ones((6, K)),
+        np.empty((2, K)),
     )
-    return _solve_simplex(G, d, scale, alpha, tolerance, members, inside, factor, *work)
+    return _solve_simplex(G, d, scale, alpha, tolerance, members, inside, factor, work)
 
 
 @kernel
-def _solve_simplex(G, d, scale, alpha, tolerance, members, inside, L, ones, x_one, x_gain, move, gains, gradient):
+def _solve_simplex(G, d, scale, alpha, tolerance, members, inside, L, work):
     """Do the rounds of `solve_simplex` on arrays for the members and their Cholesky factor."""
     K = d.size
     largest = 0.0
     for k in range(K):
-        largest = max(largest, G[k, k], abs(d[k]) / scale)
+        if G[k, k] > largest:
+            largest = G[k, k]
+        if abs(d[k]) / scale > largest:
+            largest = abs(d[k]) / scale
     # Large enough to separate members that differ by a constant, small enough to preserve small columns.
     shift = 1e-6 * largest if largest > 0.0 else 1.0
-    size, start = nb.int64(0), nb.int64(0)
-    rounds, entering, stuck = 0, nb.int64(-1), False
-    while not stuck and rounds < 20 * K + 100:
-        # The columns that have weight at the start enter first. They do so here, as every call of `_enter` is compiled.
+    size, start, new, rounds, stuck = nb.int64(0), nb.int64(0), _NONE, 0, False
+    while True:
+        # The columns that have weight at the start enter first. All enter here, as every call is compiled.
         while start < K and not alpha[start] > 0.0:
             start += 1
         if start < K:
-            size = _enter(G, L, size, members, inside, alpha, start, shift, move)
-            start += 1
+            new = start
+        if new >= 0:
+            # A column that rounding errors hide behind the members stays outside and keeps no weight.
+            while size > 0 and _append(L, size, G, members, new, shift) == 0.0:
+                blocking = _exchange(L, size, members, alpha, new, work[0])
+                if blocking < 0:
+                    alpha[new] = 0.0
+                    break
+                _drop(L, size, members, inside, alpha, blocking)
+                size -= 1
+            else:
+                if size == 0:
+                    whole = G[new, new] + shift
+                    L[0, 0] = math.sqrt(shift if shift > whole else whole)
+                members[size] = new
+                inside[new] = True
+                size += 1
+        if start < K:
+            start, new = start + 1, _NONE
             continue
+        stuck = stuck or (new >= 0 and not inside[new])
+        if stuck or rounds >= 20 * K + 100:
+            break
         rounds += 1
-        while size > 1:  # to the optimum over the members, or to the first constraint on the way
-            # Solve for the step, not for its end: shares may differ by many orders of magnitude.
-            for i in range(size):
-                product = 0.0
-                for j in range(size):
-                    product += G[members[i], members[j]] * alpha[members[j]]
-                gains[i] = d[members[i]] / scale - product
-            _solve(L, size, gains, x_gain)
-            _solve(L, size, ones, x_one)
-            sum_gain, sum_one = 0.0, 0.0
-            for i in range(size):
-                sum_gain += x_gain[i]
-                sum_one += x_one[i]
-            if not 0.0 < sum_one < np.inf:  # the sum of an inverse, above zero but for rounding
-                stuck = True
-                break
-            step, blocking = 1.0, nb.int64(-1)
-            for i in range(size):
-                move[i] = x_gain[i] - sum_gain / sum_one * x_one[i]
-                now = alpha[members[i]]
-                if move[i] < 0.0 and now < -step * move[i]:
-                    step, blocking = -now / move[i], i
-            total = 0.0
-            for i in range(size):
-                k = members[i]
-                alpha[k] = max(alpha[k] + step * move[i], 0.0)
-                total += alpha[k]
-            if not 0.0 < total < np.inf:
-                stuck = True
-                break
-            for i in range(size):
-                alpha[members[i]] /= total
+        while size > 1:
+            blocking = _move(G, d, scale, alpha, members, size, L, work)
             if blocking < 0:
+                stuck = stuck or blocking == _STUCK
                 break
             # A coordinate that leaves at once had an ascent below rounding error: there is nothing left to gain.
-            stuck = stuck or members[blocking] == entering
+            stuck = stuck or members[blocking] == new
             _drop(L, size, members, inside, alpha, blocking)
             size -= 1
         if size == 1:
             alpha[members[0]] = 1.0
-        level, curvature = 0.0, 0.0
+        level, curvature, steepest, new = 0.0, 0.0, -np.inf, _NONE
         for k in range(K):
             product = 0.0
             for i in range(size):
                 product += G[k, members[i]] * alpha[members[i]]
-            gradient[k] = d[k] - scale * product
-            level += alpha[k] * gradient[k]
+            gradient = d[k] - scale * product
+            level += alpha[k] * gradient
             curvature += alpha[k] * scale * product
-        steepest, entering = -np.inf, nb.int64(-1)
-        for k in range(K):
-            if not inside[k] and gradient[k] > steepest:
-                steepest, entering = gradient[k], k
-        if entering < 0 or steepest - level <= tolerance * (abs(level) + curvature):
+            if not inside[k] and gradient > steepest:
+                steepest, new = gradient, k
+        if new < 0 or steepest - level <= tolerance * (abs(level) + curvature):
             break
-        size = _enter(G, L, size, members, inside, alpha, entering, shift, move)
-        stuck = stuck or not inside[entering]
-    _normalise(alpha)
+    total = 0.0
+    for k in range(K):
+        total += alpha[k]
+    if not 0.0 < total < np.inf:
+        for k in range(K):
+            alpha[k] = 0.0
+        alpha[0], total = 1.0, 1.0
+    for k in range(K):
+        alpha[k] /= total
     return rounds

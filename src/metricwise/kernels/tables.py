@@ -37,7 +37,7 @@ def table_loss(kind, par, x, y):
         return 1.0 - 2.0 * x * y / (x + y) if x + y > 0.0 else 1.0
     if kind == 3:
         return math.sqrt(0.5 * ((1.0 - x) * (1.0 - x) + (1.0 - y) * (1.0 - y)))
-    return 1.0 - min(x, y)
+    return 1.0 - (y if y < x else x)
 
 
 @kernel

@@ -23,8 +23,6 @@ from metricwise.rounding import sum_error
 
 Table = tuple[float, float]  # weights of true and of false positives
 
-_UNIT = np.ones(1)  # stands in for the weights where there are none
-
 
 class Labelling(Protocol):
     """A labelling (or an average of equally violated ones) found at certain scores."""
@@ -85,10 +83,6 @@ class Classes:
     @property
     def is_weighted(self) -> bool:
         return self.weights is not None
-
-    @property
-    def weight_array(self) -> Floats:
-        return _UNIT if self.weights is None else self.weights
 
     @property
     def pos_weight(self) -> float:
@@ -175,7 +169,7 @@ class CutLabelling:
 
     def _arguments(self) -> tuple[Any, ...]:
         classes = self.classes
-        return classes.n_pos, *self.pos, *self.neg, classes.weight_array, classes.is_weighted, self.scale
+        return classes.n_pos, *self.pos, *self.neg, classes.weights, self.scale
 
     def coefficients(self) -> Floats:
         out = np.empty(self.scores.size)

@@ -126,8 +126,7 @@ class AdditiveOracle(MarginOracle):
             self._neg_cost,
             pos_cut,
             neg_cut,
-            classes.weight_array,
-            classes.is_weighted,
+            classes.weights,
             scale,
         )
         return CutLabelling(
@@ -217,10 +216,8 @@ class TableOracle:
         )
         T, A = self._T[: pos.size + 1], self._A[: pos.size + 1]
         F, B = self._F[: neg.size + 1], self._B[: neg.size + 1]
-        weight = pos_weights if classes.is_weighted else classes.weight_array
-        selection.prefix_sums(pos, weight, classes.is_weighted, classes.pos_weight, True, scale, T, A)
-        weight = neg_weights if classes.is_weighted else classes.weight_array
-        selection.prefix_sums(neg, weight, classes.is_weighted, classes.neg_weight, False, scale, F, B)
+        selection.prefix_sums(pos, pos_weights, classes.pos_weight, True, scale, T, A)
+        selection.prefix_sums(neg, neg_weights, classes.neg_weight, False, scale, F, B)
         T, F = widen_tables(T, F, self._table_errors)
         value, tp, fp = self._best_table(T, A, F, B)
         pos_cut = cut_after(pos, pos_weights, classes.pos_weight - tp)
@@ -277,7 +274,7 @@ class TableOracle:
         if weights is not None:
             order = np.argsort(scores[:n_pos])
             return scores[:n_pos][order], weights[:n_pos][order]
-        count = selection.gather_below(scores, 0, n_pos, self._ceiling, self._pos)
+        count = selection.gather_below(scores, 0, n_pos, 1.0, self._ceiling, self._pos)
         pos = self._pos[:count]
         pos.sort()
         return pos, None
@@ -288,7 +285,7 @@ class TableOracle:
             keys = -scores[n_pos:]
             order = np.argsort(keys)
             return keys[order], weights[n_pos:][order]
-        count = selection.gather_above(scores, n_pos, scores.size, self._floor, self._neg)
+        count = selection.gather_below(scores, n_pos, scores.size, -1.0, -self._floor, self._neg)
         neg = self._neg[:count]
         neg.sort()
         return neg, None

@@ -49,7 +49,7 @@ class PairOracle(MarginOracle):
             classes.sorting_threads,
         )
         out = np.zeros(scores.size)
-        walk = pos_indices, pos, neg_indices, neg, classes.weight_array, classes.is_weighted, self._scale, margin, out
+        walk = pos_indices, pos, neg_indices, neg, classes.weights, self._scale, margin, out
         (value, loss), _ = run_both(
             lambda: pairs.violated_by_negatives(*walk),
             lambda: pairs.violated_by_positives(*walk),

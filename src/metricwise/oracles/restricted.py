@@ -37,12 +37,9 @@ class _SortedClasses:
         self.pos, self.pos_weights = pos[pos_order], weights[: classes.n_pos][pos_order]
         self.neg, self.neg_weights = neg[neg_order], weights[classes.n_pos :][neg_order]
 
-    def arrays(self) -> tuple[Floats, Floats, Floats, Floats, bool]:
+    def arrays(self) -> tuple[Floats, Floats | None, Floats, Floats | None]:
         """Return the arguments of the kernels."""
-        none = self.classes.weight_array
-        pos_weights = none if self.pos_weights is None else self.pos_weights
-        neg_weights = none if self.neg_weights is None else self.neg_weights
-        return self.pos, pos_weights, self.neg, neg_weights, self.classes.is_weighted
+        return self.pos, self.pos_weights, self.neg, self.neg_weights
 
     def labelling(self, scores: Floats, value: float, size: float, tp: float, fp: float, scale: float) -> CutLabelling:
         """Return the labelling that takes the best samples of either class, of those of a top of ``size``."""
@@ -82,9 +79,9 @@ class AtMostOracle:
         ordered = self._sort_exchangeable(scores, cost) if exact else _SortedClasses(scores, self.classes)
         missed, alarms, exchanging = 0.0, 0.0, True
         if not exact:
-            pos, pos_weight, neg, neg_weight, weighted = ordered.arrays()
-            missed = float(selection.weight_below(pos, pos_weight, weighted, cost / scale))
-            wanted = float(selection.weight_below(neg, neg_weight, weighted, 0.0))
+            pos, pos_weight, neg, neg_weight = ordered.arrays()
+            missed = float(selection.weight_below(pos, pos_weight, cost / scale))
+            wanted = float(selection.weight_below(neg, neg_weight, 0.0))
             alarms = min(wanted, self.size - self.n_pos + missed)
             exchanging = alarms < wanted
         if exchanging:
@@ -113,12 +110,12 @@ class AtLeastOracle:
 
     def violate(self, scores: Floats) -> CutLabelling:
         ordered, scale = _SortedClasses(scores, self.classes), 1.0 / self.mistakes
-        pos, pos_weight, neg, neg_weight, weighted = ordered.arrays()
+        pos, pos_weight, neg, neg_weight = ordered.arrays()
         T, A = np.empty(pos.size + 1), np.empty(pos.size + 1)
         F, B = np.empty(neg.size + 1), np.empty(neg.size + 1)
-        selection.prefix_sums(pos, pos_weight, weighted, self.n_pos, True, scale, T, A)
-        selection.prefix_sums(neg, neg_weight, weighted, self.n_neg, False, scale, F, B)
-        if weighted:
+        selection.prefix_sums(pos, pos_weight, self.n_pos, True, scale, T, A)
+        selection.prefix_sums(neg, neg_weight, self.n_neg, False, scale, F, B)
+        if self.classes.is_weighted:
             T, A, F, B = self._with_bound(T, A, F, B)
         value, a, fp = tables.scan_splitting(self._par, T, A, F, B, self.classes.has_whole_weights, self.size)
         tp = float(T[a])

@@ -61,7 +61,7 @@ class PairLossAt:
     def hessian_product(self, direction: Floats) -> Floats:
         out = np.zeros(direction.size)
         classes = self.classes
-        shared = classes.weight_array, classes.is_weighted, self.scale, direction, out
+        shared = classes.weights, self.scale, direction, out
         run_both(
             lambda: squared_pairs.curvature_of_negatives(self.pos_indices, self.neg_indices, self.first_pos, *shared),
             lambda: squared_pairs.curvature_of_positives(self.pos_indices, self.neg_indices, self.last_neg, *shared),
@@ -90,7 +90,7 @@ class SquaredPairHinge:
         first_pos, last_neg = np.empty(neg.size, np.int32), np.empty(pos.size, np.int32)
         squared_pairs.count_partners(pos, neg, first_pos, last_neg)
         slopes = np.zeros(scores.size)
-        weights = classes.weight_array, classes.is_weighted, self._scale, slopes
+        weights = classes.weights, self._scale, slopes
         (value, _), _ = run_both(
             lambda: squared_pairs.squares_by_negatives(pos_indices, pos, neg_indices, neg, first_pos, *weights),
             lambda: squared_pairs.slopes_of_positives(pos_indices, pos, neg_indices, neg, last_neg, *weights),

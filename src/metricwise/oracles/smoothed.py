@@ -129,7 +129,7 @@ class SmoothedSamples:
 
     def at(self, scores: Floats, smoothing: float) -> SmoothedAt:
         classes = self._classes
-        arguments = scores, classes.n_pos, *self._margins, classes.weight_array, classes.is_weighted, smoothing
+        arguments = scores, classes.n_pos, *self._margins, classes.weights, smoothing
         slopes = np.empty(scores.size)
         room, shift = self._room or 0.0, self._multiplier(arguments)
         value, held = shares.smooth_violation(*arguments, room, shift, self._scale, slopes)
@@ -181,8 +181,8 @@ class SmoothedPairs:
 
         Slopes are differences of sums, divided by the smoothing, which enlarges their rounding errors.
         """
-        n_pos, weights = self._classes.n_pos, self._classes.weight_array
-        weights = weights if self._classes.is_weighted else np.ones(scores.size)
+        n_pos, weights = self._classes.n_pos, self._classes.weights
+        weights = np.ones(scores.size) if weights is None else weights
         pos, neg = (scores[:n_pos], weights[:n_pos]), (scores[n_pos:], weights[n_pos:])
         missed, missed_sizes = _share_partners(pos[0], *neg, smoothing)
         alarms, alarms_sizes = _share_partners(-neg[0], -pos[0], pos[1], smoothing)

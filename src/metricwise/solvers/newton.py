@@ -235,8 +235,8 @@ class TruncatedNewton:
             return self.certificate(problem, state)
         design: Any = problem.design
         w = design.recompute_values(state.w)
-        scores, weights = design.scores(w), problem.loss.classes.weight_array
-        weights = weights if problem.loss.classes.is_weighted else np.ones(scores.size)
+        scores, weights = design.scores(w), problem.loss.classes.weights
+        weights = np.ones(scores.size) if weights is None else weights
         loss, positive = problem.loss.at(scores), np.arange(scores.size) < problem.n_pos
         size, slope_sizes = squared_pairs_sizes(positive, weights, scores)
         g = problem.cost * design.combine(loss.slopes)
