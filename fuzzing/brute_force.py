@@ -20,9 +20,12 @@ Mask = NDArray[np.bool_]
 MOST_SAMPLES = 11  # 2048 labellings
 
 
-def find_best_cut(measure: CountsTable, positive: Mask, scores: Floats, weights: Floats) -> float:
-    """Return the largest value over all cuts between clearly distinct scores, but for that with all positive."""
-    room = 1e-8 * float(np.abs(scores).max(initial=0.0))
+def find_best_cut(measure: CountsTable, positive: Mask, scores: Floats, weights: Floats, error: float) -> float:
+    """Return the largest value over all cuts between clearly distinct scores, but for that with all positive.
+
+    Scores have an ``error`` at most.
+    """
+    room = max(1e-8 * float(np.abs(scores).max(initial=0.0)), 4.0 * error)
     distinct = np.unique(scores)
     cuts = [np.inf, *distinct[:-1][np.diff(distinct) > room]]
     return max(evaluate_labels(measure, positive, scores > cut, weights) for cut in cuts)

@@ -31,6 +31,7 @@ from fuzzing.judging import Finding, describe
 
 MOST_BYTES = 1 << 30  # above those of a worker before its first case
 _WAITING = 3.0  # times the limit of processor time, for a case that waits without using any
+_LEAST_PROGRESS = 0.02  # seconds of processor time: a case that uses less for so long waits for something
 _POLL = 0.25
 _SET_DEATH_SIGNAL = 1  # of Linux's prctl
 _CASES_PER_WORKER = 200  # damage to memory may show in a later case: so many have to be repeated to find the one
@@ -63,20 +64,26 @@ class _Worker:
     job: Job | None = None
     started: float = 0.0
     processor_time: float = 0.0
+    last_progress: tuple[float, float] = (0.0, 0.0)  # when processor time had last grown, and the processor time
     n_cases: int = 0
     first: str = ""
 
     def start(self, job: Job) -> None:
         self.job, self.started, self.processor_time = job, time.monotonic(), self._measure()
+        self.last_progress = self.started, self.processor_time
         self.n_cases += 1
         self.first = self.first or job.name
         self.connection.send(job)
 
     def is_over(self, most_seconds: float) -> bool:
-        waited = time.monotonic() - self.started
-        if self.job is None or waited < most_seconds:
+        """Return whether a case has used more processor time than it may, or none for long: others may be busy."""
+        now = time.monotonic()
+        if self.job is None or now - self.started < most_seconds:
             return False
-        return self._measure() - self.processor_time > most_seconds or waited > _WAITING * most_seconds
+        used = self._measure()
+        if used - self.last_progress[1] > _LEAST_PROGRESS:
+            self.last_progress = now, used
+        return used - self.processor_time > most_seconds or now - self.last_progress[0] > _WAITING * most_seconds
 
     def _measure(self) -> float:
         """Return the processor time of the worker and its children."""

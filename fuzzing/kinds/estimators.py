@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics.pairwise import pairwise_kernels
 
 import metricwise as mw
 from fuzzing.awkward_data import draw_samples
@@ -176,9 +177,20 @@ def _check_threshold(what: str, model: Any, samples: Any, y: Any, weights: Any) 
     # Scores are compared before the threshold is subtracted: the difference would round those close to it.
     scores = scores + model.threshold_
     chosen = evaluate_labels(measure, positive, model.predict(samples)[kept] == model.classes_[1], weight)
-    best = find_best_cut(measure, positive, scores, weight)
+    best = find_best_cut(measure, positive, scores, weight, _bound_score_error(model, samples))
     if chosen < best - 2.0 * _NOTICEABLE:
         raise Finding(f"{what}: the threshold has {chosen!r} on the training scores, and another cut {best!r}")
+
+
+def _bound_score_error(model: Any, samples: Any) -> float:
+    """Return the rounding error of the scores of a kernel machine, whose terms may cancel out; 0 for other models."""
+    if getattr(model, "kernel", "linear") == "linear":
+        return 0.0
+    settings = {"gamma": model.gamma_, "degree": model.degree, "coef0": model.coef0}
+    values = pairwise_kernels(samples, metric=model.kernel, filter_params=True, **settings)
+    largest = float(np.abs(values).max()) + getattr(model, "intercept_scaling", 0.0) ** 2
+    error = 4.0 * len(values) * np.finfo(np.float64).eps * float(np.abs(model.dual_coef_).sum()) * largest
+    return error if np.isfinite(error) else np.inf
 
 
 KIND = Kind(_prepare, _make_case, _check)
