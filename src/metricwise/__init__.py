@@ -19,8 +19,9 @@ _HOMES = {
     "metricwise.decisions.guarantees": "UnreachableGuaranteeError",
     "metricwise.io.errors": "ModelFileError",
     "metricwise.measures": (
-        "Accuracy Averaged BalancedAccuracy CohenKappa FBeta GMean GowerLegendre HMean Jaccard MCC MinRate PRBEP "
-        "PartialAuc PrecisionAtK PrecisionAtRecall QMean RecallAtK RecallAtPrecision RocAuc Share "
+        "Accuracy AveragePrecision Averaged BalancedAccuracy CohenKappa FBeta GMean GowerLegendre HMean Jaccard MCC "
+        "MinRate NDCG PRBEP PartialAuc PrecisionAtK PrecisionAtRecall QMean RecallAtK RecallAtPrecision ReciprocalRank "
+        "RocAuc Share "
         "contingency_measure get_measure"
     ),
     "metricwise.persistence": "load save",

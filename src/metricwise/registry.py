@@ -137,7 +137,7 @@ _ENTRIES = (
         "svm",
         "auc-svm",
         "SVM that ranks positives above negatives (Brefeld and Scheffer 2005)",
-        ("metricwise.measures.base:RanksPairs",),
+        ("metricwise.measures.base:RanksPairs", "metricwise.measures.base:GainsByRank"),
         _MEMORY | _DISK | _CLUSTER,
         has_checkpoints=True,
         is_linear=True,

@@ -143,13 +143,16 @@ class SlackTerms(NamedTuple):
     moved : float
         By how much errors of the scores may change the sum of these products.
     n_samples : int
-        Number of samples.
+        Number of samples, or of copies of samples where each has a term of its own.
+    search : float, optional
+        By how much the largest value may be missed by a search that compares rounded sums.
     """
 
     loss: float
     scores: float
     moved: float
     n_samples: int
+    search: float = 0.0
 
 
 def slack_error(terms: SlackTerms, *, ranks: bool) -> float:
@@ -157,7 +160,30 @@ def slack_error(terms: SlackTerms, *, ranks: bool) -> float:
     # A search that climbs along sorted samples stops where rounding hides a rise. The slack is concave there, so that
     # every later sample adds no more than the hidden rise: one rounding error per sample.
     own = gamma(8 * terms.n_samples + STEPS) + (0.0 if ranks else _SEARCH)
-    return terms.moved * (1.0 + gamma(terms.n_samples)) + own * (terms.loss + terms.scores)
+    return terms.moved * (1.0 + gamma(terms.n_samples)) + own * (terms.loss + terms.scores) + terms.search
+
+
+def placing_error(n_pos: int, n_neg: int, largest_score: float) -> float:
+    """Return by how much a ranking found negative by negative may be less violated than the most violated one.
+
+    The violation of a negative j is a sum over positives of f(i, i + j - 1) - f(i, i + j) - (s_i - t_j) / (n+ n-). If
+    its place is found by sums with an error e, it is less violated there by 2 e at most. Negatives that are then looked
+    for on one side of it only may lose as much: gains are convex in the rank, so that it pays the less to move a
+    negative up, the later the negative is. In every round, ranges of negatives are halved by one that is placed, with
+    no more of them after it than before it, where e is no smaller. Hence a round costs at most twice the sum of 2 e
+    over all negatives. The error e has three parts: of the differences of gains, which fall with j and add up to one
+    over all negatives; of the scores; and of the gains themselves, if their differences are rounded relative to them,
+    which add up to one at most for every negative.
+
+    Parameters
+    ----------
+    n_pos, n_neg : int
+        Copies of positives and of negatives.
+    largest_score : float
+        Largest absolute score.
+    """
+    errors = gamma(n_pos + STEPS) * (1.0 + 2.0 * largest_score) + gamma(STEPS) * 2.0 * n_neg
+    return 4.0 * (n_neg.bit_length() + 1) * errors * (1.0 + gamma(STEPS))
 
 
 def widen_restricted(

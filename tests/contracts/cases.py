@@ -14,11 +14,24 @@ from scipy import sparse
 
 import metricwise.io
 from metricwise.designs import make_design
-from metricwise.measures import HasViolatedLabelling, PartialAuc, contingency_measure, get_measure, registered_names
+from metricwise.measures import (
+    GainsByRank,
+    HasViolatedLabelling,
+    PartialAuc,
+    contingency_measure,
+    get_measure,
+    registered_names,
+)
 from metricwise.solvers import make_problem
 from metricwise.solvers.registry import SOLVERS
 
 TOL = 1e-3
+
+
+def takes_weights(measure, weights, class_weight=None):
+    """Return whether a measure can be trained with weights: copies of samples are ranked whole."""
+    has_fractions = class_weight is not None or (weights is not None and np.any(weights != np.floor(weights)))
+    return not (has_fractions and isinstance(measure, GainsByRank))
 
 
 def _custom_value(tp, fp, fn, tn):

@@ -19,6 +19,7 @@ from tests.contracts.cases import (
     make_data,
     pose_problem,
     store,
+    takes_weights,
 )
 
 X, POSITIVE = make_data()
@@ -224,6 +225,7 @@ def test_integer_weights_equal_repeated_samples(solver, measure):
 @each_pair
 def test_data_and_weights_are_not_changed(solver, measure):
     data, weights = X.copy(), np.random.default_rng(4).uniform(0.5, 2.0, size=POSITIVE.size)
+    weights = weights if takes_weights(measure, weights) else np.ceil(weights)
     positive = POSITIVE.copy()
     for array in (data, weights, positive):
         array.flags.writeable = False

@@ -38,12 +38,27 @@ def exact_slack(measure, scores):
     pos, neg = [s for s, y in zip(scores, Y, strict=True) if y], [s for s, y in zip(scores, Y, strict=True) if not y]
     if measure == "roc_auc":
         return sum(max(Fraction(0), 1 - (p - q)) for p in pos for q in neg) / (len(pos) * len(neg))
+    if measure in ("average_precision", "reciprocal_rank"):
+        return exact_gain_slack(measure, sorted(pos, reverse=True), sorted(neg, reverse=True))
     u = Fraction(get_measure(measure).mistakes_per_loss(N_POS, N - N_POS))
     pos, neg = sorted(pos), sorted(neg, reverse=True)
     tables = ((missed, fp) for missed in range(N_POS + 1) for fp in range(N - N_POS + 1))
     return max(
         exact_loss(measure, N_POS - missed, fp) + (sum(neg[:fp]) - sum(pos[:missed])) / u for missed, fp in tables
     )
+
+
+def exact_gain_slack(measure, pos, neg):
+    """Return the largest violation over all ranks of the positives, given descending scores."""
+
+    def gain(i, k):
+        return Fraction(i, k * N_POS) if measure == "average_precision" else Fraction(int(i == 1), k)
+
+    def violation(ranks):
+        swapped = sum(p - q for i, (p, k) in enumerate(zip(pos, ranks, strict=True)) for q in neg[: k - i - 1])
+        return 1 - sum(gain(i + 1, k) for i, k in enumerate(ranks)) - swapped / (len(pos) * len(neg))
+
+    return max(violation(ranks) for ranks in combinations(range(1, N + 1), N_POS))
 
 
 def exact_objective(measure, C, square, scores):
@@ -83,8 +98,12 @@ def expect_bounds(certificate, objective):
 @pytest.mark.parametrize("C", COSTS)
 @pytest.mark.parametrize(
     ("kind", "measure"),
-    [(MultivariateSVC, "f1"), (MultivariateSVC, "min_rate"), (MultivariateSVC, "roc_auc"), (SmoothedSVC, "accuracy")],
-    ids=["f1", "min_rate", "roc_auc", "smoothed accuracy"],
+    [
+        *[(MultivariateSVC, measure) for measure in ("f1", "min_rate", "roc_auc")],
+        *[(MultivariateSVC, measure) for measure in ("average_precision", "reciprocal_rank")],
+        (SmoothedSVC, "accuracy"),
+    ],
+    ids=["f1", "min_rate", "roc_auc", "average_precision", "reciprocal_rank", "smoothed accuracy"],
 )
 def test_bounds_enclose_the_exact_objective(kind, measure, C, offset):
     for seed in range(2):

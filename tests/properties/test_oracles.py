@@ -15,13 +15,13 @@ from metricwise.measures import (
     HasViolatedLabelling,
     Jaccard,
     PrecisionAtK,
-    RanksPairs,
     RecallAtK,
     RestrictsLabellings,
     contingency_measure,
     get_measure,
     registered_names,
 )
+from metricwise.measures.base import Ranks
 from metricwise.oracles import make_oracle
 from metricwise.oracles.contingency import AdditiveOracle, TableOracle
 from metricwise.oracles.generic import GenericOracle
@@ -42,7 +42,7 @@ RATIO = contingency_measure(
 TABLE_MEASURES = [
     m
     for m in map(get_measure, registered_names(HasViolatedLabelling))
-    if not isinstance(m, RestrictsLabellings | RanksPairs)
+    if not isinstance(m, RestrictsLabellings | Ranks)
 ] + [FBeta(0.3), FBeta(3.0), GowerLegendre(0.4), RATIO, OWN, WAVY]
 FIXED_SIZE = [get_measure("prbep"), PrecisionAtK(1), PrecisionAtK(3), PrecisionAtK(0.5), RecallAtK(2), RecallAtK(2.0)]
 

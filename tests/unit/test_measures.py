@@ -16,13 +16,16 @@ from sklearn import metrics as sk
 
 from metricwise.measures import (
     MCC,
+    NDCG,
     PRBEP,
     Accuracy,
+    AveragePrecision,
     BalancedAccuracy,
     CohenKappa,
     ConcaveInRates,
     CountsTable,
     FBeta,
+    GainsByRank,
     GMean,
     GowerLegendre,
     HasMulticlassValue,
@@ -39,6 +42,7 @@ from metricwise.measures import (
     RatioOfRates,
     RecallAtK,
     RecallAtPrecision,
+    ReciprocalRank,
     RestrictsLabellings,
     RocAuc,
 )
@@ -66,7 +70,12 @@ SCORE_MEASURES = [
     PrecisionAtRecall(),
     RocAuc(),
     PartialAuc(),
+    AveragePrecision(),
+    NDCG(),
+    NDCG(k=3),
+    ReciprocalRank(),
 ]
+RANK_GAINS = {AveragePrecision(), NDCG(), NDCG(k=3), ReciprocalRank()}
 ALL_MEASURES = TABLE_MEASURES + SCORE_MEASURES
 
 
@@ -92,7 +101,8 @@ def test_all_measures_are_distinct():
 
 CAPABILITIES = {
     CountsTable: {*TABLE_MEASURES, PRBEP(), PrecisionAtK(), RecallAtK()},
-    HasViolatedLabelling: {*TABLE_MEASURES, PRBEP(), PrecisionAtK(), RecallAtK(), RocAuc(), PartialAuc()},
+    HasViolatedLabelling: {*TABLE_MEASURES, PRBEP(), PrecisionAtK(), RecallAtK(), RocAuc(), PartialAuc(), *RANK_GAINS},
+    GainsByRank: RANK_GAINS,
     RestrictsLabellings: {PRBEP(), PrecisionAtK(), RecallAtK()},
     RanksPairs: {RocAuc(), PartialAuc()},
     RatioOfRates: {

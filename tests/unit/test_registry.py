@@ -7,9 +7,11 @@ import pytest
 from metricwise import measure_names
 from metricwise.measures import (
     MCC,
+    NDCG,
     Averaged,
     ConcaveInRates,
     FBeta,
+    GainsByRank,
     GowerLegendre,
     HasMulticlassValue,
     Jaccard,
@@ -28,6 +30,7 @@ from metricwise.measures import (
 
 NAMES = (
     "accuracy",
+    "average_precision",
     "balanced_accuracy",
     "cohen_kappa",
     "f0.5",
@@ -39,6 +42,7 @@ NAMES = (
     "jaccard",
     "matthews_corrcoef",
     "min_rate",
+    "ndcg",
     "npv",
     "partial_roc_auc",
     "prbep",
@@ -49,6 +53,7 @@ NAMES = (
     "recall",
     "recall_at_k",
     "recall_at_precision",
+    "reciprocal_rank",
     "roc_auc",
     "specificity",
 )
@@ -73,9 +78,11 @@ def test_every_measure_is_found_by_its_name(name):
 
 def test_names_can_be_filtered_by_capability():
     assert registered_names(needs=RanksPairs) == ("partial_roc_auc", "roc_auc")
+    assert registered_names(GainsByRank) == ("average_precision", "ndcg", "reciprocal_rank")
     assert registered_names(ConcaveInRates) == ("balanced_accuracy", "g_mean", "h_mean", "min_rate", "q_mean")
     assert registered_names(HasMulticlassValue) == ("accuracy", "balanced_accuracy", "cohen_kappa", "matthews_corrcoef")
     assert registered_names(Jaccard) == ("jaccard",)
+    assert get_measure("NDCG@10") == NDCG(k=10)
 
 
 @pytest.mark.parametrize(

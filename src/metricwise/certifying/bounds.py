@@ -13,11 +13,12 @@ from metricwise.certifying.levels import bound_level
 from metricwise.certifying.slack import Slack
 from metricwise.certifying.smoothed_labellings import smoothed_labelling
 from metricwise.certifying.squares import squared_pairs
-from metricwise.measures.base import RestrictsLabellings
+from metricwise.measures.base import RestrictsLabellings, find_pair_range
 from metricwise.results import Certificate, Objective, Result
 from metricwise.rounding import (
     SlackTerms,
     largest_coefficients,
+    placing_error,
     replace_nan_bounds,
     slack_dual,
     slack_error,
@@ -63,15 +64,18 @@ def bound_slack(problem: BoundedProblem, result: Result) -> Certificate:
     violation = slack.at(scores) + _bound_slack_error(slack, scores, errors.scores)
     upper = 0.5 * (data.square(result.weights) + errors.square) + cost * violation
     square = data.square(data.combine(cost * combined)) + errors.combination
-    lower = slack_dual(cost, loss, square, (slack.loss_size, scores.size, shares.size))
+    lower = slack_dual(cost, loss, square, (slack.loss_size, slack.n_copies, shares.size))
     return Certificate(*replace_nan_bounds(upper, lower, violation))
 
 
 def _bound_slack_error(slack: Slack, scores: Floats, score_errors: Floats) -> float:
     """Return by how much the slack may differ from that of the exact scores."""
-    fpr_range = getattr(slack.measure, "fpr_range", None)
+    fpr_range = find_pair_range(slack.measure)
     largest = largest_coefficients(slack.positive, slack.weights, slack.u, fpr_range)
-    terms = SlackTerms(slack.loss_size, float(largest @ np.abs(scores)), float(largest @ score_errors), scores.size)
+    terms = SlackTerms(slack.loss_size, float(largest @ np.abs(scores)), float(largest @ score_errors), slack.n_copies)
+    if slack.rankings is not None:
+        n_copies = slack.rankings.n_pos, slack.rankings.n_neg
+        terms = terms._replace(search=placing_error(*n_copies, float(np.abs(scores).max())))
     if isinstance(slack.measure, RestrictsLabellings):
         terms = widen_restricted(terms, largest, scores, slack.weight_errors)
     return slack_error(terms, ranks=fpr_range is not None)

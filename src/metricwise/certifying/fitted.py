@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from metricwise._typing import Floats, Indices, Labels
-from metricwise.measures.base import RanksPairs
+from metricwise.measures.base import Ranks
 from metricwise.registry import entries, entry_of, join_names
 from metricwise.results import Objective, Result
 
@@ -148,7 +148,7 @@ def _check_objective(values: Mapping[str, Any], results: tuple[Result, ...]) -> 
 
 def _derive_constant(values: Mapping[str, Any]) -> float:
     """Return the value of the constant feature; rankings do not depend on one, and have none."""
-    if not values.get("fit_intercept", False) or isinstance(values["measure_"], RanksPairs):
+    if not values.get("fit_intercept", False) or isinstance(values["measure_"], Ranks):
         return 0.0
     return float(values["intercept_scaling"])
 

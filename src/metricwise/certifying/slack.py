@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 
 from metricwise._typing import Floats, Mask
+from metricwise.certifying.rankings import Rankings
 from metricwise.measures.base import (
     ConcaveInRates,
     CountsTable,
+    GainsByRank,
     RanksPairs,
     RatioOfRates,
     RestrictsLabellings,
@@ -54,6 +56,7 @@ class Slack:
         # The size of the pieces that have their own label: one copy, or any size.
         self.units: list[float | None] = [1.0 if whole else None] * 2
         self.splits_samples = False
+        self.rankings = Rankings(measure, positive, weights) if isinstance(measure, GainsByRank) else None
         if not whole and not isinstance(measure, RanksPairs | RestrictsLabellings | ConcaveInRates):
             convex_in_pos, convex_in_neg, concave_in_neg = self._shape()
             self.splits_samples = convex_in_pos and concave_in_neg
@@ -67,6 +70,11 @@ class Slack:
         """Sum of the absolute terms of the largest loss."""
         return loss_size(self.measure, self.n_pos, self.n_neg)
 
+    @property
+    def n_copies(self) -> int:
+        """Number of samples; of their copies where each copy has a rank, and so a term of the loss, of its own."""
+        return self.positive.size if self.rankings is None else self.rankings.n_pos + self.rankings.n_neg
+
     def loss(self, tp: Any, fp: Any) -> Any:
         """Return 1 - measure of labels with ``tp`` true and ``fp`` false positives."""
         if isinstance(self.measure, RestrictsLabellings):
@@ -76,6 +84,9 @@ class Slack:
 
     def at(self, scores: Floats) -> float:
         """Return the slack at given scores."""
+        if self.rankings is not None:
+            loss, c = self.rankings.most_violated(scores, reach=0.0, tied=0.0)
+            return float(loss + c @ scores)
         if isinstance(self.measure, RanksPairs):
             # A margin that is missed by rounding only counts as well, and no ties are averaged: both lower the value.
             loss, c = self._pairs(scores, reach=0.0, tied=0.0)
@@ -210,8 +221,11 @@ class Slack:
 
     def labelling(self, scores: Floats, table: Floats) -> tuple[float, Floats]:
         """Return loss and coefficients of the labelling with a given table in the order of the scores."""
+        largest = float(np.abs(scores).max())
+        if self.rankings is not None:
+            return self.rankings.most_violated(scores, reach=1e-10 * max(1.0, largest), tied=_TIED * largest)
         if isinstance(self.measure, RanksPairs):
-            return self._pairs(scores, reach=1e-10 * max(1.0, float(np.abs(scores).max())), tied=_TIED)
+            return self._pairs(scores, reach=1e-10 * max(1.0, largest), tied=_TIED)
         tp, fp = table
         missed = self._share(scores[self.positive], self.weights[self.positive], self.n_pos - tp, _TIED)
         alarms = self._share(-scores[~self.positive], self.weights[~self.positive], fp, _TIED)

@@ -19,7 +19,7 @@ _FAMILIES: tuple[Family, ...] = ("svm", "streaming", "multilabel")  # the others
 _N_SAMPLES, _N_FEATURES, _POSITIVE_ABOVE = 200, 4, 0.8  # a fifth of the samples: some measures need few positives
 # Settings other than the defaults that use functions of their own.
 _SETTINGS: dict[str, tuple[dict[str, Any], ...]] = {
-    "auc-svm": ({"norm": 2}, {"measure": "partial_roc_auc"}),
+    "auc-svm": ({"norm": 2}, {"measure": "partial_roc_auc"}, {"measure": "average_precision"}),
     "multivariate-svm": ({"kernel": "rbf"},),
 }
 

@@ -12,6 +12,7 @@ from metricwise.measures.base import (
     CountsTable,
     DeclaresSymmetric,
     DualRegion,
+    GainsByRank,
     HasDualRegion,
     HasMistakeCosts,
     HasMulticlassValue,
@@ -43,6 +44,7 @@ from metricwise.measures.contingency import (
 from metricwise.measures.costs import ContingencyCost, LinearContingencyCost, RatioContingencyCost
 from metricwise.measures.custom import ContingencyMeasure, RatioContingencyMeasure, contingency_measure
 from metricwise.measures.function_measures import FunctionMeasure, MissingFunction, MissingFunctionError
+from metricwise.measures.rank_gains import NDCG, AveragePrecision, ReciprocalRank
 from metricwise.measures.ranking import PartialAuc, RocAuc
 from metricwise.measures.registry import get_measure, register, registered_names
 from metricwise.measures.restricted import PRBEP, PrecisionAtK, PrecisionAtRecall, RecallAtK, RecallAtPrecision
@@ -51,8 +53,10 @@ from metricwise.measures.tables import contingency_table
 
 __all__ = [
     "MCC",
+    "NDCG",
     "PRBEP",
     "Accuracy",
+    "AveragePrecision",
     "Averaged",
     "BalancedAccuracy",
     "CohenKappa",
@@ -66,6 +70,7 @@ __all__ = [
     "FBeta",
     "FunctionMeasure",
     "GMean",
+    "GainsByRank",
     "GowerLegendre",
     "HMean",
     "HasDualRegion",
@@ -91,6 +96,7 @@ __all__ = [
     "RatioOfRates",
     "RecallAtK",
     "RecallAtPrecision",
+    "ReciprocalRank",
     "Response",
     "RestrictsLabellings",
     "RocAuc",

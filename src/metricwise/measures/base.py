@@ -173,6 +173,39 @@ class RanksPairs(Protocol):
 
 
 @runtime_checkable
+class GainsByRank(Protocol):
+    """A ranking measure that adds up gains of the positives: f(i, k) of the i-th best of them at rank k >= i of all.
+
+    ``rank_gain`` returns f of arrays of i and k. The gains of a perfect ranking, f(i, i), add up to one. Training needs
+    two properties more, and checks them unless they are proved:
+
+    - f(i, k) is not negative and does not rise with k;
+    - it is convex in k: what is lost by one rank more, f(i, k) - f(i, k + 1), does not rise with k either.
+
+    Then the best number of positives above the j-th best negative never falls with j.
+    """
+
+    def rank_gain(self, i: Any, k: Any, n_pos: int) -> Any: ...
+
+
+Ranks = RanksPairs | GainsByRank  # the value depends on the order of the scores alone, and no sample has a label
+
+
+def find_pair_range(measure: object) -> tuple[float, float] | None:
+    """Return the false positive rates between which training swaps pairs; None unless a measure ranks.
+
+    Examples
+    --------
+    >>> from metricwise import AveragePrecision, FBeta, PartialAuc
+    >>> find_pair_range(PartialAuc(0.0, 0.1)), find_pair_range(AveragePrecision()), find_pair_range(FBeta())
+    ((0.0, 0.1), (0.0, 1.0), None)
+    """
+    if isinstance(measure, GainsByRank):
+        return (0.0, 1.0)
+    return measure.fpr_range if isinstance(measure, RanksPairs) else None
+
+
+@runtime_checkable
 class RatioOfRates(Protocol):
     """A ratio of affine functions of the rates, at theta = n-/n+ (pseudo-linear)."""
 
@@ -234,7 +267,8 @@ def loss_size(measure: Any, n_pos: float, n_neg: float) -> float:
     """Return the sum of the absolute terms of the largest loss 1 - measure, which rounding errors are relative to.
 
     Most losses are at most one. Those of correlations reach two, where all labels are wrong. The loss of a ranking is a
-    difference of weights up to both ends of the range of false positive rates, divided by the width of the range.
+    difference of weights up to both ends of the range of false positive rates, divided by the width of the range; that
+    of gains is the difference of their best sum, which is one, and another.
 
     Examples
     --------
@@ -245,6 +279,8 @@ def loss_size(measure: Any, n_pos: float, n_neg: float) -> float:
     if isinstance(measure, RanksPairs):
         low, high = measure.fpr_range
         return high / (high - low)
+    if isinstance(measure, GainsByRank):
+        return 2.0
     if isinstance(measure, RestrictsLabellings):
         return 1.0
     tp, fp = np.array([0.0, 0.0, n_pos, n_pos]), np.array([0.0, n_neg, 0.0, n_neg])

@@ -22,6 +22,7 @@ from metricwise.measures.contingency import (
     MinRate,
     QMean,
 )
+from metricwise.measures.rank_gains import NDCG, AveragePrecision, ReciprocalRank
 from metricwise.measures.ranking import PartialAuc, RocAuc
 from metricwise.measures.restricted import PRBEP, PrecisionAtK, PrecisionAtRecall, RecallAtK, RecallAtPrecision
 from metricwise.measures.shares import Share
@@ -31,6 +32,7 @@ _FACTORIES: dict[str, Callable[[], Measure]] = {}
 _PARAMETRIC: dict[str, Callable[[str], Measure]] = {
     "fbeta": lambda text: FBeta(float(text)),
     "gowerlegendre": lambda text: GowerLegendre(float(text)),
+    "ndcgatk": lambda text: NDCG(int(text)),
     "partialauc": lambda text: PartialAuc(max_fpr=float(text)),
     "partialrocauc": lambda text: PartialAuc(max_fpr=float(text)),
     "precisionatk": lambda text: _make_top_k(PrecisionAtK, text),
@@ -101,7 +103,7 @@ def get_measure(measure: str | Measure) -> Measure:
         contingency table followed by "macro", "micro", "weighted" or "samples" is its multiclass or multilabel average,
         as in scikit-learn. A parameter may follow: "f-beta:2", "gower-legendre:0.5",
         "partial-auc:0.05" (the largest false positive rate), "precision@100" (samples), "recall@5%" (of all samples),
-        "recall@precision:0.9", "precision@recall:0.8".
+        "ndcg@10", "recall@precision:0.9", "precision@recall:0.8".
 
     Returns
     -------
@@ -188,7 +190,9 @@ def _make_named(name: str) -> Measure:
         return _FACTORIES[_find_name(name)]()
     key, value = parts
     if key not in _PARAMETRIC:
-        takers = "f-beta:2, gower-legendre:0.5, partial-auc:0.05, precision@100, recall@5%, recall@precision:0.9"
+        takers = (
+            "f-beta:2, gower-legendre:0.5, partial-auc:0.05, precision@100, recall@5%, ndcg@10, recall@precision:0.9"
+        )
         raise ValueError(f"There is no measure with a parameter {name!r}; measures with one are written as {takers}.")
     try:
         return _PARAMETRIC[key](value)
@@ -226,6 +230,7 @@ def _find_name(name: str) -> str:
 
 
 register("accuracy", Accuracy)
+register("average_precision", AveragePrecision, ["ap"])
 register("balanced_accuracy", BalancedAccuracy)
 register("cohen_kappa", CohenKappa, ["kappa"])
 register("f0.5", partial(FBeta, 0.5))
@@ -237,6 +242,7 @@ register("h_mean", HMean)
 register("jaccard", Jaccard)
 register("matthews_corrcoef", MCC, ["mcc"])
 register("min_rate", MinRate)
+register("ndcg", NDCG)
 register("npv", partial(Share, "npv"), ["negative_predictive_value"])
 register("partial_roc_auc", PartialAuc, ["partial_auc"])
 register("prbep", PRBEP)
@@ -247,5 +253,6 @@ register("q_mean", QMean)
 register("recall", partial(Share, "recall"), ["sensitivity"])
 register("recall_at_k", RecallAtK)
 register("recall_at_precision", RecallAtPrecision)
+register("reciprocal_rank", ReciprocalRank)
 register("roc_auc", RocAuc, ["auc"])
 register("specificity", partial(Share, "specificity"))

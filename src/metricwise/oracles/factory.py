@@ -9,6 +9,7 @@ from metricwise.kernels import tables
 from metricwise.measures import GMean, HMean, MinRate, QMean
 from metricwise.measures.base import (
     CountsTable,
+    GainsByRank,
     HasViolatedLabelling,
     Measure,
     RanksPairs,
@@ -20,6 +21,7 @@ from metricwise.oracles.base import Classes, Oracle
 from metricwise.oracles.contingency import AdditiveOracle, RatioShape, TableOracle, ratio_constants, scan_for_ratio
 from metricwise.oracles.generic import GenericOracle
 from metricwise.oracles.partial_area import PartialAreaOracle
+from metricwise.oracles.rank_gains import RankGainOracle
 from metricwise.oracles.ranking import PairOracle
 from metricwise.oracles.restricted import AtLeastOracle, AtMostOracle
 
@@ -70,6 +72,8 @@ def make_oracle(
         weights = None
     classes = Classes(n_pos, n_neg, weights, threads)
     mistakes = float(measure.mistakes_per_loss(classes.pos_weight, classes.neg_weight))
+    if isinstance(measure, GainsByRank):
+        return RankGainOracle(measure, classes, mistakes, scans=generic)
     if isinstance(measure, RanksPairs):
         whole = measure.fpr_range == (0.0, 1.0) and not generic
         return PairOracle(classes, mistakes) if whole else PartialAreaOracle(measure.fpr_range, classes, mistakes)
@@ -92,6 +96,8 @@ def has_fast_oracle(measure: Measure, n_pos: float, n_neg: float) -> bool:
     (True, False)
     """
     if not isinstance(measure, HasViolatedLabelling):
+        return False
+    if isinstance(measure, GainsByRank):
         return False
     if isinstance(measure, RanksPairs | RestrictsLabellings):
         return True

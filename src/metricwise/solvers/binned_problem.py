@@ -19,7 +19,7 @@ from metricwise.designs.labelled import Bins, Edges
 from metricwise.designs.remote_design import RemoteDesign
 from metricwise.designs.remote_scores import BinCoefficients, RemoteScores, ScoreHistogram
 from metricwise.measures import get_measure, registered_names
-from metricwise.measures.base import Measure, RanksPairs, loss_size
+from metricwise.measures.base import Measure, find_pair_range, loss_size
 from metricwise.oracles import make_oracle
 from metricwise.oracles.factory import has_fast_oracle
 from metricwise.oracles.histogram import Bracket, ClassScores, bracket_slack, refine_edges
@@ -197,7 +197,7 @@ class BinnedProblem:
         """
         n_samples, g = self.design.shape[0], self.cost * direction
         counts = np.array([self.design.n_pos, self.design.n_neg], dtype=np.float64)
-        fpr_range = self.measure.fpr_range if isinstance(self.measure, RanksPairs) else None
+        fpr_range = find_pair_range(self.measure)
         largest = largest_coefficients(np.array([True, False]), counts, self.oracle.mistakes, fpr_range) / counts
         of_columns = largest @ np.array(self.design.column_sizes())
         score_terms = float(of_columns @ np.abs(w))

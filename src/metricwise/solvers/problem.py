@@ -12,7 +12,7 @@ from metricwise._typing import Floats, Indices
 from metricwise.designs import Design
 from metricwise.designs.base import BoundsRounding, sample_sizes
 from metricwise.measures import Accuracy, HasMistakeCosts, Measure
-from metricwise.measures.base import RanksPairs, RestrictsLabellings, loss_size
+from metricwise.measures.base import GainsByRank, RestrictsLabellings, find_pair_range, loss_size
 from metricwise.oracles import Labelling, Oracle, make_oracle
 from metricwise.oracles.base import BoundsSlack
 from metricwise.results import Certificate, Witness
@@ -21,6 +21,7 @@ from metricwise.rounding import (
     SlackTerms,
     gamma,
     largest_coefficients,
+    placing_error,
     replace_nan_bounds,
     slack_dual,
     slack_error,
@@ -78,11 +79,14 @@ class MultivariateProblem:
         scores = design.scores(w)
         oracle = self.oracle.exact() if isinstance(self.oracle, BoundsSlack) else self.oracle
         terms = SlackTerms(
-            self._loss_size, float(largest @ np.abs(scores)), float(largest @ errors.scores), scores.size
+            self._loss_size, float(largest @ np.abs(scores)), float(largest @ errors.scores), self._n_copies
         )
+        if isinstance(self.measure, GainsByRank):
+            n_copies = int(self.oracle.classes.pos_weight), int(self.oracle.classes.neg_weight)
+            terms = terms._replace(search=placing_error(*n_copies, float(np.abs(scores).max())))
         if isinstance(self.measure, RestrictsLabellings):
             terms = widen_restricted(terms, largest, scores, self.oracle.classes.weight_errors)
-        slack = oracle.violate(scores).value + slack_error(terms, ranks=isinstance(self.measure, RanksPairs))
+        slack = oracle.violate(scores).value + slack_error(terms, ranks=find_pair_range(self.measure) is not None)
         upper = 0.5 * (float(w @ design.covector(w)) + errors.square) + self.cost * slack
         lower = self._dual_value(loss, float(g @ design.covector(g)) + errors.combination, n_terms)
         return Certificate(*replace_nan_bounds(upper, lower, slack))
@@ -98,7 +102,14 @@ class MultivariateProblem:
         return self._dual_value(loss, self.cost**2 * square * (1.0 + gamma(STEPS)) + errors.combination, n_terms)
 
     def _dual_value(self, loss: float, square: float, n_terms: int) -> float:
-        return slack_dual(self.cost, loss, square, (self._loss_size, self.design.shape[0], n_terms))
+        return slack_dual(self.cost, loss, square, (self._loss_size, self._n_copies, n_terms))
+
+    @property
+    def _n_copies(self) -> int:
+        """Number of samples; of their copies where each copy has a rank, and so a term of the loss, of its own."""
+        classes, n_samples = self.oracle.classes, int(self.design.shape[0])
+        ranks_copies = isinstance(self.measure, GainsByRank)
+        return int(classes.pos_weight + classes.neg_weight) if ranks_copies else n_samples
 
     @property
     def _loss_size(self) -> float:
@@ -109,8 +120,8 @@ class MultivariateProblem:
     def _largest_coefficients(self) -> Floats:
         n_samples, weights = self.design.shape[0], self.oracle.classes.weights
         weights = np.ones(n_samples) if weights is None else weights
-        fpr_range = self.measure.fpr_range if isinstance(self.measure, RanksPairs) else None
-        return largest_coefficients(np.arange(n_samples) < self.n_pos, weights, self.oracle.mistakes, fpr_range)
+        positive, fpr_range = np.arange(n_samples) < self.n_pos, find_pair_range(self.measure)
+        return largest_coefficients(positive, weights, self.oracle.mistakes, fpr_range)
 
     def with_cost(self, cost: float) -> MultivariateProblem:
         """Return the same problem with another cost of the slack."""

@@ -67,8 +67,9 @@ class AUCSVC(BatchClassifier):
         million pairs a random sample of a million is clustered. The certificate is that of the clustered problem.
     n_clusters : int, default=300
         Clusters of "kmeans".
-    measure : {"roc_auc", "partial_roc_auc"} or Measure, default="roc_auc"
-        What to rank for. With ``norm=1`` also a part of the ROC curve: ``PartialAuc(0.0, 0.1)``.
+    measure : str or Measure, default="roc_auc"
+        What to rank for. With ``norm=1`` also a part of the ROC curve, ``PartialAuc(0.0, 0.1)``, or gains by rank:
+        "average_precision", "ndcg" or "reciprocal_rank", which need sample weights that are whole numbers.
     threshold : {"cv", "train"} or float, default="cv"
         Where scores are cut into labels: where the balanced accuracy of out-of-fold ("cv") or training scores ("train")
         is best, or a number. The ranking does not depend on it. "cv" uses training scores, too, which differ little
@@ -232,11 +233,10 @@ class AUCSVC(BatchClassifier):
         return replace(plan, kernel=self._make_kernel_space(data))
 
     def _check_combination(self, measure: Measure) -> None:
-        partial = not isinstance(measure, RocAuc)
-        if partial and (self.norm == 2 or self.pairs == "kmeans"):
+        if not isinstance(measure, RocAuc) and (self.norm == 2 or self.pairs == "kmeans"):
             raise ValueError(
                 f"norm={self.norm} and pairs={self.pairs!r} are for the whole area under the ROC curve, but measure is "
-                f"{measure!r}: set norm=1 and pairs='exact' to train for a part of it"
+                f"{measure!r}: set norm=1 and pairs='exact' to train for it"
             )
         if self.pairs == "kmeans" and self.kernel != "linear":
             raise ValueError(

@@ -41,7 +41,7 @@ from metricwise.estimators.svm.kernel import Kernel, KernelSettings, KernelSpace
 from metricwise.estimators.svm.training import BinaryFit, BinaryTarget, TrainingData, TrainingPlan, fit_binary_problems
 from metricwise.estimators.svm.training_file import TrainingFile
 from metricwise.measures import Measure, get_measure
-from metricwise.measures.base import RanksPairs
+from metricwise.measures.base import Ranks
 from metricwise.progress import show_progress
 from metricwise.registry import check_trainable, trains_on
 from metricwise.results import DegenerateOptimumWarning, Result, Status
@@ -212,7 +212,7 @@ class BatchClassifier(LinearClassifier):
             self.intercept_value,
             self.callback,
             fall_back=None
-            if isinstance(measure, RanksPairs)
+            if isinstance(measure, Ranks)
             else partial(train_weighted_accuracy, type(self)._plan_accuracy),
         )
 
@@ -239,8 +239,8 @@ class BatchClassifier(LinearClassifier):
 
     @property
     def intercept_value(self) -> float:
-        """Size of the constant feature; 0 without one, as for areas under ROC curves, which do not depend on it."""
-        depends_on_it = not isinstance(get_measure(self.measure), RanksPairs)
+        """Size of the constant feature; 0 without one, as for ranking measures, which do not depend on it."""
+        depends_on_it = not isinstance(get_measure(self.measure), Ranks)
         return float(self.intercept_scaling) if depends_on_it and self.fit_intercept else 0.0
 
     @property
@@ -313,7 +313,7 @@ class BatchClassifier(LinearClassifier):
 
     def _find_remedy(self) -> str:
         """Return what to do where no weights are better than w = 0 and there is no fallback."""
-        if isinstance(self.threshold, str) or isinstance(self.measure_, RanksPairs):
+        if isinstance(self.threshold, str) or isinstance(self.measure_, Ranks):
             return self._degenerate_remedy
         return f"Set threshold='cv', which trains for a weighted accuracy instead. {self._degenerate_remedy}"
 

@@ -1,0 +1,179 @@
+"""Ranking measures that add up gains by rank: average precision, normalised discounted gain, reciprocal rank.
+
+The i-th best positive gains f(i, k) where it stands at rank k among all samples. In every measure here f falls with k,
+more slowly the greater k is (it is convex in k), and the gains of a perfect ranking, f(i, i), add up to one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from metricwise._state import stored_fields
+from metricwise._typing import Floats
+from metricwise.measures.base import Response
+from metricwise.measures.tables import divide
+from metricwise.measures.thresholds import ScoreGroups, group_by_score
+
+_LISTED_RANKS = 1 << 20  # discounts of later ranks are integrated: their sum is then exact to the last digits
+
+
+class _RankGains:
+    """What measures of gains by rank share."""
+
+    response: ClassVar[Response] = "scores"
+
+    def score(self, y: ArrayLike, response: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Evaluate scores ``response`` against the truth ``y`` (0 and 1, -1 and 1, or booleans)."""
+        groups = group_by_score(y, response, sample_weight)
+        return self._value(groups) if groups.positives.any() else 0.0
+
+    def _value(self, groups: ScoreGroups) -> float:
+        raise NotImplementedError
+
+    def mistakes_per_loss(self, n_pos: float, n_neg: float) -> float:
+        """Return the number of single mistakes that make up a loss of one: all samples, as for the ROC area."""
+        return float(n_pos + n_neg)
+
+
+@stored_fields(version=1)
+@dataclass(frozen=True)
+class AveragePrecision(_RankGains):
+    """The mean of the precision at the rank of every positive: an area under the precision-recall curve.
+
+    It is ``sklearn.metrics.average_precision_score``, ties and sample weights included: samples with equal scores share
+    the precision at the last of them. Without positives it is 0, without negatives 1.
+
+    Notes
+    -----
+    Training needs sample weights that are whole numbers, each for that many copies of a sample. Its loss bounds that of
+    any order of tied samples, also the least precise one.
+
+    Examples
+    --------
+    >>> from metricwise.measures import AveragePrecision
+    >>> round(AveragePrecision().score([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]), 4)
+    0.8333
+    """
+
+    name: ClassVar[str] = "average_precision"
+
+    def _value(self, groups: ScoreGroups) -> float:
+        tp, fp = np.cumsum(groups.positives), np.cumsum(groups.negatives)
+        return float(groups.positives @ divide(tp, tp + fp) / tp[-1])
+
+    def rank_gain(self, i: Any, k: Any, n_pos: int) -> Any:
+        """Return the gain of the ``i``-th best positive at rank ``k``: its share of the precision there, i / k."""
+        return np.divide(i, np.multiply(k, float(n_pos)))
+
+
+@stored_fields(version=1)
+@dataclass(frozen=True)
+class NDCG(_RankGains):
+    """The normalised discounted cumulative gain: positives at rank k gain 1 / log2(k + 1), over what is best.
+
+    It is ``sklearn.metrics.ndcg_score`` for one query whose positives have the relevance one. Samples with equal scores
+    share the gains of their ranks, which is the mean over all orders of them. A sample of weight w takes w ranks, so
+    that a weight of 2 equals a sample given twice. Without positives it is 0, without negatives 1.
+
+    Parameters
+    ----------
+    k : int, optional
+        Ranks that count, from the top; by default all. As in scikit-learn, all count if there are fewer than ``k``.
+
+    Notes
+    -----
+    Training needs sample weights that are whole numbers, and ``k=None``: gains that end at a rank are not convex in
+    it, so that the most violated ranking is not found rank by rank. Train for ``"ndcg"`` and evaluate ``NDCG(k)``.
+
+    Examples
+    --------
+    >>> from metricwise.measures import NDCG
+    >>> round(NDCG().score([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]), 4), NDCG(k=1).score([0, 1], [0.2, 0.7])
+    (0.9197, 1.0)
+    """
+
+    k: int | None = None
+
+    name: ClassVar[str] = "ndcg"
+
+    def __post_init__(self) -> None:
+        if self.k is None:
+            return
+        if isinstance(self.k, bool) or not isinstance(self.k, Integral) or self.k < 1:
+            raise ValueError(f"k must be a positive integer, the number of ranks that count, or None, got {self.k!r}.")
+        object.__setattr__(self, "k", int(self.k))
+
+    def _value(self, groups: ScoreGroups) -> float:
+        weight = groups.positives + groups.negatives
+        gained = np.diff(self._sum_discounts(np.cumsum(weight)), prepend=0.0)
+        best = self._sum_discounts(groups.positives.sum(keepdims=True))[0]
+        return float(divide(groups.positives, weight) @ gained / best)
+
+    def _sum_discounts(self, ranks: Floats) -> Floats:
+        """Return the sums of the discounts of the first ranks that count; ranks may end within one."""
+        return sum_discounts(ranks if self.k is None else np.minimum(ranks, float(self.k)))
+
+    def rank_gain(self, i: Any, k: Any, n_pos: int) -> Any:
+        """Return the gain of the ``i``-th best positive at rank ``k``: the discount of the rank over the best sum."""
+        ranks = np.asarray(k, dtype=np.float64) + 0.0 * np.asarray(i)
+        counts = True if self.k is None else ranks <= self.k
+        return np.where(counts, 1.0 / np.log2(ranks + 1.0), 0.0) / self._sum_discounts(np.array([float(n_pos)]))[0]
+
+
+def sum_discounts(ranks: Floats) -> Floats:
+    """Return the sums of 1 / log2(k + 1) over the ranks k = 1, 2, ... up to given ones, which may end within a rank.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> sum_discounts(np.array([0.0, 1.0, 1.5, 3.0])).round(4)
+    array([0.    , 1.    , 1.3155, 2.1309])
+    """
+    listed = int(min(np.ceil(ranks.max(initial=0.0)), _LISTED_RANKS))
+    whole = np.arange(listed + 1.0)
+    sums = np.concatenate([[0.0], np.cumsum(1.0 / np.log2(whole[1:] + 1.0))])
+    near: Floats = np.interp(ranks, whole, sums)
+    if listed < _LISTED_RANKS:
+        return near
+    from scipy.special import expi  # measures alone do not load scipy
+
+    # Beyond, the sum is the integral from half a rank before to half a rank after (midpoint rule).
+    ends = np.log(np.array([np.maximum(ranks, listed), np.full(ranks.shape, float(listed))]) + 1.5)
+    return np.asarray(near + np.log(2.0) * (expi(ends[0]) - expi(ends[1])), dtype=np.float64)
+
+
+@stored_fields(version=1)
+@dataclass(frozen=True)
+class ReciprocalRank(_RankGains):
+    """One over the rank of the first positive.
+
+    Of samples with equal scores the negatives come first, as in
+    ``sklearn.metrics.label_ranking_average_precision_score``: equal scores for all samples rank nothing. With sample
+    weights the rank is one plus the weight of the negatives that come before. Without positives it is 0, without
+    negatives 1.
+
+    Notes
+    -----
+    Training needs sample weights that are whole numbers, each for that many copies of a sample.
+
+    Examples
+    --------
+    >>> from metricwise.measures import ReciprocalRank
+    >>> ReciprocalRank().score([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.2])
+    0.5
+    """
+
+    name: ClassVar[str] = "reciprocal_rank"
+
+    def _value(self, groups: ScoreGroups) -> float:
+        first = int(np.argmax(groups.positives > 0.0))
+        return 1.0 / (1.0 + float(groups.negatives[: first + 1].sum()))
+
+    def rank_gain(self, i: Any, k: Any, n_pos: int) -> Any:
+        """Return the gain of the ``i``-th best positive at rank ``k``: 1 / k for the first, nothing for the others."""
+        return np.where(np.equal(i, 1), np.divide(1.0, k), 0.0)
