@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from metricwise.measures import (
+    NDCG,
     Averaged,
     Measure,
     PartialAuc,
@@ -198,7 +199,7 @@ def expectation_of(model: Any) -> tuple[float, float, float] | None:
     return None
 
 
-_WITH_SETTINGS = (PartialAuc, PrecisionAtK, PrecisionAtRecall, RecallAtK, RecallAtPrecision)
+_WITH_SETTINGS = (NDCG, PartialAuc, PrecisionAtK, PrecisionAtRecall, RecallAtK, RecallAtPrecision)
 _TITLES = {
     "f1": "F1",
     "f2": "F2",
@@ -219,6 +220,9 @@ _TITLES = {
     "recall_at_k": "recall at k",
     "roc_auc": "ROC area",
     "partial_roc_auc": "partial ROC area",
+    "average_precision": "average precision",
+    "ndcg": "NDCG",
+    "reciprocal_rank": "reciprocal rank",
     "recall_at_precision": "recall at precision",
     "precision_at_recall": "precision at recall",
 }
@@ -236,12 +240,14 @@ def title_of(measure: Measure) -> str:
     'recall at precision (precision=0.9)'
     >>> title_of(get_measure("precision_at_k:3"))
     'precision at k (k=3, of=positives)'
+    >>> title_of(get_measure("ndcg")), title_of(get_measure("ndcg@10"))
+    ('NDCG', 'NDCG (k=10)')
     """
     if isinstance(measure, Averaged):
         return f"{measure.average} {title_of(measure.base)}"
     if isinstance(measure, _WITH_SETTINGS):
         settings = ((one.name, getattr(measure, one.name)) for one in fields(measure) if one.init)
-        shown = [(name, value) for name, value in settings if not isinstance(value, bool)]
+        shown = [(name, value) for name, value in settings if value is not None and not isinstance(value, bool)]
         values = ", ".join(f"{name}={value if isinstance(value, str) else f'{value:g}'}" for name, value in shown)
-        return f"{_TITLES[measure.name]} ({values})"
+        return f"{_TITLES[measure.name]} ({values})" if shown else _TITLES[measure.name]
     return _TITLES.get(measure.name, measure.name)

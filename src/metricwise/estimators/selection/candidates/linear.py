@@ -13,8 +13,8 @@ from metricwise.estimators.streaming.spade import SPADEClassifier
 from metricwise.estimators.streaming.stamp import STAMPClassifier
 from metricwise.estimators.svm.auc_svc import AUCSVC
 from metricwise.estimators.svm.multivariate_svc import MultivariateSVC
-from metricwise.measures import HasDualRegion, RanksPairs, RatioOfRates
-from metricwise.measures.base import HasViolatedLabelling
+from metricwise.measures import HasDualRegion, RatioOfRates
+from metricwise.measures.base import HasViolatedLabelling, Ranks
 
 # Settings in the order of their expected value. Samples of text have length one, so that their weights must be large.
 LOGISTIC: tuple[Settings, ...] = (
@@ -53,14 +53,14 @@ def make_linear_svm(problem: Problem) -> Iterator[Candidate]:
 def make_multivariate_svm(problem: Problem) -> Iterator[Candidate]:
     """Yield the multivariate SVM of measures with an oracle."""
     measure = problem.measure
-    if isinstance(measure, HasViolatedLabelling) and not isinstance(measure, RanksPairs):
+    if isinstance(measure, HasViolatedLabelling) and not isinstance(measure, Ranks):
         learner = MultivariateSVC(measure, threshold="train")
         yield Candidate("multivariate SVM", for_numbers(problem.profile, learner))
 
 
 def make_auc_svm(problem: Problem) -> Iterator[Candidate]:
-    """Yield the AUC SVM of measures that rank pairs."""
-    if isinstance(problem.measure, RanksPairs):
+    """Yield the AUC SVM of measures that rank."""
+    if isinstance(problem.measure, Ranks):
         # Squared losses rank as well and are learnt sooner; model selection needs no more digits.
         learner = AUCSVC(norm=2, C=0.1, tol=1e-2)
         yield Candidate("AUC SVM", for_numbers(problem.profile, learner), {"norm": 2, "C": 0.1})
