@@ -43,6 +43,7 @@ def evaluate_labels(measure: CountsTable, positive: Mask, labels: Mask, weights:
 Score = Callable[..., float]
 REFERENCES: dict[str, Score] = {
     "accuracy": metrics.accuracy_score,
+    "average_precision": metrics.average_precision_score,
     "balanced_accuracy": metrics.balanced_accuracy_score,
     "f1": metrics.f1_score,
     "jaccard": metrics.jaccard_score,

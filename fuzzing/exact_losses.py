@@ -11,7 +11,7 @@ from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import Any
 
-from metricwise.measures.base import RanksPairs, RestrictsLabellings
+from metricwise.measures.base import GainsByRank, RanksPairs, RestrictsLabellings
 
 Scores = Sequence[Fraction]
 _DIGITS = 60
@@ -64,9 +64,24 @@ _VALUES: dict[str, Callable[..., Fraction]] = {
 }
 
 
+def _discount(rank: int) -> Fraction:
+    """Return 1 / log2(rank + 1)."""
+    with localcontext() as context:
+        context.prec = _DIGITS
+        return Fraction(Decimal(2).ln() / Decimal(rank + 1).ln())
+
+
+# The gain f(i, k) of the i-th best of so many positives at rank k.
+_GAINS: dict[str, Callable[[int, int, int], Fraction]] = {
+    "average_precision": lambda i, k, n_pos: Fraction(i, k * n_pos),
+    "ndcg": lambda i, k, n_pos: _discount(k) / sum(map(_discount, range(1, n_pos + 1))),
+    "reciprocal_rank": lambda i, k, n_pos: Fraction(int(i == 1), k),
+}
+
+
 def has_exact_loss(measure: Any) -> bool:
     """Return whether `find_slack` covers a measure."""
-    return measure.name in _VALUES or isinstance(measure, RanksPairs | RestrictsLabellings)
+    return measure.name in {*_VALUES, *_GAINS} or isinstance(measure, RanksPairs | RestrictsLabellings)
 
 
 def _find_loss(measure: Any, n_pos: int, n_neg: int, missed: int, alarms: int) -> Fraction | None:
@@ -86,6 +101,8 @@ def _find_loss(measure: Any, n_pos: int, n_neg: int, missed: int, alarms: int) -
 
 def find_slack(measure: Any, mistakes: Fraction, pos: Scores, neg: Scores) -> Fraction:
     """Return max over labellings of loss + sum of (label - true label) score / mistakes, or the loss of pairs."""
+    if isinstance(measure, GainsByRank):
+        return _find_gain_slack(_GAINS[measure.name], pos, neg)
     if isinstance(measure, RanksPairs):
         return _find_range_slack(pos, neg, *(Fraction(rate) for rate in measure.fpr_range))
     freed, added = _find_best_sums([-score for score in pos]), _find_best_sums(neg)
@@ -109,6 +126,24 @@ def _find_best_sums(values: Scores) -> list[Fraction]:
         size, total = subset.bit_count(), sums[subset]
         best[size] = total if best[size] is None else max(best[size], total)
     return [Fraction(total, unit) for total in best]
+
+
+def _find_gain_slack(gain: Callable[[int, int, int], Fraction], pos: Scores, neg: Scores) -> Fraction:
+    """Return max over rankings of the loss of gains minus the mean over pairs of s_i - t_j where j stands above i.
+
+    Rankings are built from the top: a positive is placed below the negatives that were placed before it.
+    """
+    n_pos, pos, neg = len(pos), sorted(pos, reverse=True), sorted(neg, reverse=True)
+    sums = [sum(neg[:count], Fraction(0)) for count in range(len(neg) + 1)]
+    best = [Fraction(0)] * len(
+        sums
+    )  # of the positives placed so far, by the number of negatives above the last of them
+    for i, score in enumerate(pos, start=1):
+        lost = [gain(i, i, n_pos) - gain(i, i + count, n_pos) for count in range(len(sums))]
+        swapped = [(sums[count] - count * score) / (n_pos * len(neg)) for count in range(len(sums))]
+        before = [max(best[: count + 1]) for count in range(len(sums))]
+        best = [sum(parts, Fraction(0)) for parts in zip(before, lost, swapped, strict=True)]
+    return max(best)
 
 
 def _find_range_slack(pos: Scores, neg: Scores, low: Fraction, high: Fraction) -> Fraction:

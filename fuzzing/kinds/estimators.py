@@ -24,7 +24,7 @@ from fuzzing.brute_force import (
 from fuzzing.cases import Case, Kind
 from fuzzing.certificates import check_certificates
 from fuzzing.judging import Finding, attempt
-from metricwise.measures.base import CountsTable, RanksPairs, RestrictsLabellings
+from metricwise.measures.base import CountsTable, RestrictsLabellings
 from metricwise.registry import entry_of
 
 _KERNELS = ("linear", "linear", "linear", "rbf", "poly", "sigmoid")
@@ -152,7 +152,7 @@ def _check_predictions(what: str, model: Any, samples: Any, y: Any, weights: Any
     if isinstance(found, Exception) or model.classes_.size != 2:
         return
     measure = model.measure_
-    response = scores if isinstance(measure, RanksPairs) else labels == model.classes_[1]
+    response = scores if measure.response == "scores" else labels == model.classes_[1]
     kept = slice(None) if weights is None else weights > 0.0
     if response is None:
         return
