@@ -309,7 +309,8 @@ def open(
     divide = partial(_divide_into_blocks, memory_limit=limit, block_rows=block_rows)
     if spec.format in ("npy", "npz"):
         if on_error != "raise":
-            raise ValueError(f"on_error={on_error!r} has no meaning for the format {spec.format!r}: leave it out")
+            problem = f"on_error={on_error!r} has no meaning for the format {spec.format!r}"
+            raise ValueError(f"{spec.path}: {problem}: leave it out")
         layout = (_open_npy if spec.format == "npy" else _open_npz)(spec.path, wanted, cache, divide)
         labels = load_labels(target, layout.shape[0], spec.path)
         kind = "CSR matrix" if spec.format == "npz" else "array"

@@ -187,7 +187,7 @@ def describe_file(
             f"{head.name} names no columns, but {len(columns)} named columns are needed: convert it to CSV or Parquet "
             "with these names"
         )
-    _refuse_options(found, given)
+    _refuse_options(head.name, found, given)
     point = check_decimal(decimal)
     if not labelled and target is not None:
         raise ValueError(f"labelled=False declares no labels, but target={target!r} names some: leave one out")
@@ -209,12 +209,12 @@ def check_count(name: str, value: object, least: int) -> None:
         raise ValueError(f"{name} must be a whole number, {least} or more, got {value!r}")
 
 
-def _refuse_options(format: Any, given: dict[str, Any]) -> None:
+def _refuse_options(path: str, format: Any, given: dict[str, Any]) -> None:
     for name, value in given.items():
         if value is None or name in _OPTIONS[format] or (name == "target" and isinstance(value, tuple) and not value):
             continue
         why = ", whose rows start with their label" if (name, format) == ("target", "svmlight") else ""
-        raise ValueError(f"{name}={value!r} has no meaning for the format {format!r}{why}: leave it out")
+        raise ValueError(f"{path}: {name}={value!r} has no meaning for the format {format!r}{why}: leave it out")
 
 
 # -------------------------------------------------------------------------------------------------------------- format
