@@ -31,9 +31,10 @@ def warm_up(console: Console, algorithms: tuple[str, ...]) -> Outcome:
     """Compile the functions of ALGORITHMS, by default of all and of the readers of files.
 
     metricwise compiles a function when it is first called, which takes seconds, and stores the result. This command
-    calls them on a few samples, dense and sparse, in double and single precision, so that no later process has to
-    wait. Run it when the image of a container is built. What remains is compiled on first use: histograms of Dask
-    clusters, the trees of stored boosters, samples of the label sets of a chain, and some checks of files and labels.
+    calls them on a few samples, dense and sparse, in double and single precision, with and without weights, so that no
+    later process has to wait. Run it when the image of a container is built. What remains is compiled on first use:
+    histograms of Dask clusters, the trees of stored boosters, samples of the label sets of a chain, and some checks of
+    files and labels.
     """
     from metricwise.kernels.cache_folder import find_numba_folder
 
