@@ -1,5 +1,6 @@
 """Random numbers that depend on a seed and a count alone (splitmix64), so that a generator has no state to store."""
 
+import numba as nb
 import numpy as np
 
 from metricwise.kernels.compiling import helper, kernel
@@ -31,5 +32,5 @@ def shuffle(values, seed):
     state = mix(np.uint64(seed))
     for i in range(values.size - 1, 0, -1):
         state += STEP
-        j = int(uniform(state) * (i + 1))  # at most i: the product with 1 - 2^-53 is never rounded up to i + 1
+        j = nb.int64(uniform(state) * (i + 1))  # at most i: the product with 1 - 2^-53 is never rounded up to i + 1
         values[i], values[j] = values[j], values[i]

@@ -70,14 +70,7 @@ def _load(numbers):
 
 @helper
 def _load_pace(numbers):
-    return (
-        numbers[PACE],
-        numbers[PACE + 1],
-        numbers[PACE + 2],
-        numbers[PACE + 3],
-        numbers[PACE + 4],
-        numbers[PACE + 5],
-    )
+    return numbers[PACE], numbers[PACE + 1], numbers[PACE + 2], numbers[PACE + 3], numbers[PACE + 4], numbers[PACE + 5]
 
 
 @helper
@@ -96,7 +89,7 @@ def _count(count, pos_weight, neg_weight, is_positive, weight):
 @helper
 def _is_due(n_samples, plain):
     """Return whether `_pace` is due: it changes slowly, and would cost as much as a short sample."""
-    return plain or n_samples <= _EVERY_SAMPLE_UNTIL or int(n_samples) % _SAMPLES_PER_PACE == 0
+    return plain or n_samples <= _EVERY_SAMPLE_UNTIL or nb.int64(n_samples) % _SAMPLES_PER_PACE == 0
 
 
 @helper
@@ -111,7 +104,7 @@ def _pace(settings, n_samples, positives, negatives, plain):
     full = settings[STEP_SAMPLES]
     decay = 1.0 / math.sqrt(n_samples) if plain else math.sqrt(full / (full + n_samples))
     # The variance of the reward of the rare class is one over its share.
-    dual_step = settings[DUAL_STEP] * decay * math.sqrt(min(prior, 1.0 - prior))
+    dual_step = settings[DUAL_STEP] * decay * math.sqrt(prior if prior < 0.5 else 1.0 - prior)
     # The geometric mean is too steep where a rate is zero: rewards are raised, ever less.
     raised = 1.0 / math.sqrt(math.sqrt(n_samples))
     steepest = 0.5 * math.sqrt((1.0 + raised) / raised)  # of the rates between raised and 1 + raised
@@ -142,7 +135,8 @@ def _step_length(step, margin, square, capped):
     """Return how far to move: not beyond the margin, so that neither an outlier nor a long step can overshoot."""
     if square <= 0.0:
         return 0.0
-    return min(step, (1.0 - margin) / square) if capped else step
+    longest = (1.0 - margin) / square
+    return longest if capped and longest < step else step
 
 
 @helper
@@ -192,7 +186,8 @@ def dense_pass(
             alpha, beta = _descend_dual(
                 region, alpha, beta, is_positive, dual_step * weight, margin, per_share, raised, steepest
             )
-        scale *= max(1.0 - step * settings[SHRINKING], 0.0)
+        shrinking = 1.0 - step * settings[SHRINKING]
+        scale *= shrinking if not shrinking < 0.0 else 0.0
         if scale < _SMALL_SCALE:
             _fold_scale(v, z, scale, sum_scale)
             scale, offset, sum_scale = 1.0, offset * scale, 0.0
@@ -281,7 +276,8 @@ def sparse_pass(
             alpha, beta = _descend_dual(
                 region, alpha, beta, is_positive, dual_step * weight, margin, per_share, raised, steepest
             )
-        scale *= max(1.0 - step * settings[SHRINKING], 0.0)
+        shrinking = 1.0 - step * settings[SHRINKING]
+        scale *= shrinking if not shrinking < 0.0 else 0.0
         if scale < _SMALL_SCALE:
             _fold_scale(v, z, scale, sum_scale)
             scale, sum_scale = 1.0, 0.0
@@ -318,7 +314,8 @@ def sparse_pass(
 def observe_dense(X, samples, origin, first, second, observed, start, stop):
     """Add samples to the sums of x - origin and of its square, after ``observed`` earlier ones; outliers count less."""
     for k in range(start, stop):
-        row, share = X[samples[k]], 1.0 / max(observed + k - start, 1)
+        row, earlier = X[samples[k]], observed + k - start
+        share = 1.0 / earlier if earlier > 1 else 1.0
         for j in range(row.size):
             shifted = row[j] - origin[j]
             middle = first[j] * share
