@@ -30,7 +30,8 @@ COLUMNS = (
 TEXT = [
     '``MetricClassifier("f1")`` with all of its candidates, without and with a time budget in seconds, on dense '
     "samples in double precision with 5 % of positives. Every line is a process of its own, in which a training on "
-    "25,000 samples with the same budget has loaded all packages before. Memory is X and all that the training adds to "
+    "25,000 samples with the same budget and a product of large matrices have loaded all packages and filled their "
+    "buffers before. Memory is X and all that the training adds to "
     f"it at its peak, in multiples of the size of X; at most {MOST_MEMORY:.0f} are allowed."
 ]
 

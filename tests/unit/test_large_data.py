@@ -21,6 +21,7 @@ from metricwise.estimators.selection.booster import BoosterClassifier
 from metricwise.estimators.selection.candidate_training import draw_to_train, limit_scores
 from metricwise.estimators.selection.candidates.candidate import Candidate, Problem
 from metricwise.estimators.selection.candidates.portfolio import Portfolio, make_portfolio
+from metricwise.estimators.selection.clock import Clock
 from metricwise.estimators.selection.columns import Columns
 from metricwise.estimators.selection.final_training import fit_final
 from metricwise.estimators.selection.halving import SuccessiveHalving
@@ -29,6 +30,7 @@ from metricwise.estimators.selection.rungs import make_rung
 from metricwise.estimators.selection.schedule import Schedule
 from metricwise.estimators.selection.subsets import hold_out
 from metricwise.measures import get_measure
+from metricwise.threads import available_cores
 
 MANY = 200_000
 
@@ -137,6 +139,11 @@ def test_folds_of_many_samples_are_trained_in_this_process(large, monkeypatch):
     Recorder.sizes.clear()  # processes would have copies of the list
     MetricClassifier("f1", candidates={"recorder": Recorder()}, n_jobs=2).fit(*large)
     assert sum(size > 2900 for size in Recorder.sizes) == 3  # two fold models and the final one
+
+
+def test_few_of_many_samples_have_no_threads_of_their_own():
+    assert Schedule(Clock(None), n_samples=MANY, n_jobs=None).n_side_by_side(1000) == 1
+    assert Schedule(Clock(None), n_samples=5000, n_jobs=None).n_side_by_side(1000) == available_cores()
 
 
 def test_scores_of_blocks_are_those_of_all_samples():

@@ -12,6 +12,7 @@ from metricwise.decisions.learning_curve import shows_growth
 from metricwise.decisions.training_data import TrainingData
 from metricwise.estimators.selection.final_training import FinalModels
 from metricwise.estimators.selection.halving import Outcome, SuccessiveHalving
+from metricwise.memory import release_freed_memory
 
 
 def decide(
@@ -37,6 +38,7 @@ def decide(
         The confidence of the guarantee.
     """
     task, rule, mixture = halving.task, halving.rule, final.mixture
+    release_freed_memory()  # of the final training, before all samples are sorted
     rung, scores = final.held_out or (outcome.rung, mixture.scores)
     samples = halving.data.attach_scores(rung.test_samples, scores)
     if testing is not None:
