@@ -210,7 +210,10 @@ OWN_SCHEMAS: dict[str, Schema] = {
             "_number_maker": k.either(k.none, k.transformer),
         },
         _MAYBE_FEATURES,
-        parameters={"measure": given_measure},
+        parameters={
+            "measure": given_measure,
+            "estimators": k.either(k.text("default"), k.list_of(k.each(k.any_text, k.predictor))),
+        },
         check_relations=_check_adapted,
     ),
     "BinaryRelevance": Schema(
