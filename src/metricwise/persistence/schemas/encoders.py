@@ -16,8 +16,8 @@ _DAMAGED = "an encoder of categories is damaged"
 
 
 def categories(value: Any, sizes: Sizes) -> bool:
-    """Accept different categories: numbers in ascending order, NaN last, or text and other plain values."""
-    if type(value) is not np.ndarray or value.ndim != 1:
+    """Accept one or more different categories: numbers in ascending order, NaN last, or text and other plain values."""
+    if type(value) is not np.ndarray or value.ndim != 1 or not value.size:
         return False
     if value.dtype == object:
         found = value.tolist()
@@ -26,7 +26,7 @@ def categories(value: Any, sizes: Sizes) -> bool:
         return np.unique(value).size == value.size
     if value.dtype.kind not in "biuf" or value.dtype.itemsize > 8:
         return False
-    numbers = value[:-1] if value.dtype.kind == "f" and value.size and np.isnan(value[-1]) else value
+    numbers = value[:-1] if value.dtype.kind == "f" and np.isnan(value[-1]) else value
     return bool(np.all(numbers[:-1] < numbers[1:]))
 
 

@@ -60,6 +60,7 @@ _GRADIENT_PARTS: dict[str, Check] = {
     "loss_": k.real(),
     "C": k.real(0.0),  # before scikit-learn 1.8, of every learner by gradient steps
 }
+_AVERAGES = ("_standard_coef", "_standard_intercept", "_average_coef", "_average_intercept")
 _PERCEPTRON: dict[str, Check] = {
     "loss": k.text("perceptron"),
     "learning_rate": k.text("constant", "pa1", "pa2"),
@@ -142,6 +143,12 @@ def _check_dummy(values: Values, sizes: Sizes) -> None:
         require(constants.size == n_outputs, problem)
         found = zip(constants.tolist(), classes, strict=True)
         require(all(one in known.tolist() for one, known in found), problem)
+
+
+def _check_gradient(values: Values, sizes: Sizes) -> None:
+    check_several_classes(values, sizes)
+    has_averages = all(key in values for key in _AVERAGES)
+    require(has_averages or not values["average"], "a linear model that averages its weights lacks the averages")
 
 
 def _check_threshold(values: Values, sizes: Sizes) -> None:
@@ -243,7 +250,7 @@ SCHEMAS: dict[str, Schema] = {
     "sklearn.linear_model.SGDClassifier": Schema(
         _GRADIENT,
         _GRADIENT_PARTS,
-        check_relations=check_several_classes,
+        check_relations=_check_gradient,
         parameters={"loss": k.text(*_LOSSES)},
         derived=("_loss_function_",),
     ),
