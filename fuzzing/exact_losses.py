@@ -104,7 +104,7 @@ def find_slack(measure: Any, mistakes: Fraction, pos: Scores, neg: Scores) -> Fr
     if isinstance(measure, GainsByRank):
         return _find_gain_slack(_GAINS[measure.name], pos, neg)
     if isinstance(measure, RanksPairs):
-        return _find_range_slack(pos, neg, *(Fraction(rate) for rate in measure.fpr_range))
+        return _find_region_slack(pos, neg, *(Fraction(rate) for rate in measure.roc_region))
     freed, added = _find_best_sums([-score for score in pos]), _find_best_sums(neg)
     found = []
     for missed, without in enumerate(freed):
@@ -146,14 +146,15 @@ def _find_gain_slack(gain: Callable[[int, int, int], Fraction], pos: Scores, neg
     return max(best)
 
 
-def _find_range_slack(pos: Scores, neg: Scores, low: Fraction, high: Fraction) -> Fraction:
-    """Return the mean over positives of the most violated rank below the top negatives of a range of the ROC curve.
+def _find_region_slack(pos: Scores, neg: Scores, low: Fraction, high: Fraction, least: Fraction) -> Fraction:
+    """Return the mean over positives of the most violated rank below the top negatives of a region of the ROC curve.
 
     A positive below the first t negatives, in order of their scores, adds their scores minus t times its own, and loses
-    what exceeds low n_neg of t. The last negative before high n_neg counts in part.
+    what exceeds low n_neg of t. The last negative before high n_neg counts in part. Those 1 - least of the positives
+    count that add most, the last of them in part.
     """
     neg, start, end = sorted(neg, reverse=True), low * len(neg), high * len(neg)
-    total = Fraction(0)
+    added = []
     for score in pos:
         best = place = value = Fraction(0)
         for other in neg:
@@ -162,8 +163,11 @@ def _find_range_slack(pos: Scores, neg: Scores, low: Fraction, high: Fraction) -
                 break
             value, place = value + step * (other - score), place + step
             best = max(best, value + max(place - start, Fraction(0)))
-        total += best
-    return total / (len(pos) * (end - start))
+        added.append(best)
+    added, counted = sorted(added, reverse=True), (1 - least) * len(pos)
+    shares = [min(Fraction(1), max(Fraction(0), counted - before)) for before in range(len(pos))]
+    total = sum((share * best for share, best in zip(shares, added, strict=True)), Fraction(0))
+    return total / (counted * (end - start))
 
 
 def sum_hinge(pos: Scores, neg: Scores, weights: tuple[Scores, Scores]) -> Fraction:

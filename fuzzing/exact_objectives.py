@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fuzzing.exact_losses import average_squared_pairs, find_slack, has_exact_loss, sum_hinge
-from metricwise.measures.base import RanksPairs, find_pair_range
+from metricwise.measures.base import RanksPairs, find_roc_region
 from metricwise.results import Objective
 
 Floats = NDArray[np.float64]
@@ -194,10 +194,9 @@ class ExactObjective:
         n_samples, largest = int(self.copies.sum()), float(sizes.max())
         if self.is_squared:  # whose slope is a margin, and whose curvature is that of a square
             return 16.0 * n_samples * ((1.0 + float(scores.max())) * (1.0 + largest) + _ROUNDING * largest**2)
-        rates = find_pair_range(self.measure)
-        if rates is not None:
-            low, high = rates
-            return n_samples * (1.0 + 2.0 * largest) / (high - low)
+        region = find_roc_region(self.measure)
+        if region is not None:
+            return n_samples * (1.0 + 2.0 * largest) / region.largest_area
         n_pos = float(self.copies[self.positive].sum())
         mistakes = float(self.measure.mistakes_per_loss(n_pos, n_samples - n_pos))
         heaviest = n_samples if self.positive_weight is not None else 1.0  # of all weights with the sum n_samples
@@ -209,7 +208,7 @@ def make_objective(model: Any, X: Floats, y: Any, weights: Any, is_sparse: bool)
     problem, measure = model.result_.problem, model.measure_
     if problem.objective not in (Objective.SLACK, Objective.SQUARED_PAIRS) or not has_exact_loss(measure):
         return None
-    has_constant = getattr(model, "fit_intercept", False) and find_pair_range(measure) is None
+    has_constant = getattr(model, "fit_intercept", False) and find_roc_region(measure) is None
     constant = float(model.intercept_scaling) if has_constant else 0.0
     kernel = getattr(model, "kernel", "linear")
     functions: Functions = LinearFunctions(X, constant)

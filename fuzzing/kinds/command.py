@@ -81,6 +81,7 @@ _MEASURES = (
     "f1_macro",
     "nonsense",
     "partial_roc_auc",
+    "two-way-partial-auc:0.5,0.3",
     "recall",
 )
 _LIKELY = {

@@ -21,7 +21,7 @@ _HOMES = {
     "metricwise.measures": (
         "Accuracy AveragePrecision Averaged BalancedAccuracy CohenKappa FBeta GMean GowerLegendre HMean Jaccard MCC "
         "MinRate NDCG PRBEP PartialAuc PrecisionAtK PrecisionAtRecall QMean RecallAtK RecallAtPrecision ReciprocalRank "
-        "RocAuc Share "
+        "RocAuc Share TwoWayPartialAuc "
         "contingency_measure get_measure"
     ),
     "metricwise.persistence": "load save",

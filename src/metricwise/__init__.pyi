@@ -42,6 +42,7 @@ from metricwise.measures import (
     ReciprocalRank,
     RocAuc,
     Share,
+    TwoWayPartialAuc,
     contingency_measure,
     get_measure,
 )
@@ -116,6 +117,7 @@ __all__ = [
     "Status",
     "StreamEntry",
     "StreamResult",
+    "TwoWayPartialAuc",
     "UnreachableGuaranteeError",
     "certify",
     "contingency_measure",

@@ -117,17 +117,21 @@ def kernel_errors(kernel: Any, settings: Mapping[str, float], squares: Floats, n
     return ValueErrors(((share * sizes, sizes),))
 
 
-def largest_coefficients(positive: Mask, weights: Floats, u: float, fpr_range: tuple[float, float] | None) -> Floats:
+def largest_coefficients(
+    positive: Mask, weights: Floats, u: float, roc_region: tuple[float, float, float] | None
+) -> Floats:
     """Return the largest absolute coefficient of every sample in any labelling.
 
     A labelling changes the label of a sample, whose coefficient then is its weight over u. In a ranking, a positive is
-    placed below all top negatives at most, and a top negative above all positives (``fpr_range``).
+    placed below all top negatives at most, and a top negative above all positives that count. ``roc_region`` is made of
+    the least and the largest false positive rate that count, and of the least true positive rate.
     """
-    if fpr_range is None:
+    if roc_region is None:
         return weights / u
-    low, high = fpr_range
+    low, high, least = roc_region
     n_pos, n_neg = float(weights[positive].sum()), float(weights[~positive].sum())
-    scales: Floats = np.where(positive, high / (n_pos * (high - low)), 1.0 / (n_neg * (high - low)))
+    of_positives = high / (n_pos * (1.0 - least) * (high - low))
+    scales: Floats = np.where(positive, of_positives, 1.0 / (n_neg * (high - low)))
     return weights * scales
 
 

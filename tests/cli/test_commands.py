@@ -55,7 +55,7 @@ def test_shells_get_a_completion_script(shell):
         ("multivariate-svm", ["-C", "0.5"]),
         ("smoothed-svm", ["--measure", "prbep"]),
         ("feature-selecting-svm", ["--n-features", "3"]),
-        ("auc-svm", ["--measure", "roc_auc"]),
+        ("auc-svm", ["--measure", "two-way-partial-auc:0.5,0.4"]),
         ("sparse-coding", ["-C", "0.5"]),
         ("amp", []),
         ("stamp", ["--measure", "f-beta:2"]),
@@ -211,7 +211,8 @@ def test_evaluate_prints_counts_shares_and_k(tmp_path):
     printed = run_command("evaluate", model, path, "-q").stdout
     assert f"tp {tp}, fp {fp}, fn {fn}, tn {tn}" in printed
     assert f"precision_at_k (k={round(0.5 * y.sum())})" in printed
-    for name in ("recall_at_precision (precision=0.", "precision_at_recall (recall=0.", "(min_fpr=0, max_fpr=0.1)"):
+    rates = ("(min_fpr=0, max_fpr=0.1)", "(max_fpr=0.5, min_tpr=0.5)")
+    for name in ("recall_at_precision (precision=0.", "precision_at_recall (recall=0.", *rates):
         assert name in printed
     facts = json.loads(run_command("evaluate", model, path, "--measure", "precision", "--json", "-q").stdout)
     assert facts["counts"] == {"tp": tp, "fp": fp, "fn": fn, "tn": tn}

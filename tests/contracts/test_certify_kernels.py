@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from metricwise import AUCSVC, MultivariateSVC, PartialAuc, certify, measure_names
+from metricwise import AUCSVC, MultivariateSVC, PartialAuc, TwoWayPartialAuc, certify, measure_names
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(90, 4))
@@ -18,6 +18,7 @@ MODELS = {
     "pairs": AUCSVC(**SHARED),
     "squared pairs": AUCSVC(norm=2, **SHARED),
     "part": AUCSVC(measure=PartialAuc(0.1, 0.6), **SHARED),
+    "corner": AUCSVC(measure=TwoWayPartialAuc(0.7, 0.3), **SHARED),
     "rbf": AUCSVC(kernel="rbf", **SHARED),
     "squared rbf": AUCSVC(norm=2, kernel="rbf", **SHARED),
     "poly": AUCSVC(norm=2, kernel="poly", coef0=1.0, **SHARED),

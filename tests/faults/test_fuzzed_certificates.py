@@ -27,6 +27,7 @@ MODELS = {
     "rbf": MultivariateSVC("g_mean", kernel="rbf", threshold=0.0),
     "poly": MultivariateSVC("cohen_kappa", kernel="poly", coef0=1e3, threshold=0.0),
     "range": AUCSVC(measure="partial_roc_auc", kernel="poly", coef0=1.0, threshold=0.0),
+    "corner": AUCSVC(measure="two-way-partial-auc:0.7,0.4", threshold=0.0),
     "squares": AUCSVC(norm=2, kernel="rbf", threshold=0.0),
     "smoothed": SmoothedSVC("balanced_accuracy", threshold=0.0),
     "selected": FeatureSelectingSVC("accuracy", threshold=0.0),

@@ -191,7 +191,7 @@ def test_invalid_ranking_parameters_are_named(name, values):
         expect_error(AUCSVC(), InvalidParameterError, f"'{name}' parameter.*must be", **{name: value})
 
 
-@pytest.mark.parametrize("measure", ["partial_roc_auc", PartialAuc(0.1, 0.5)], ids=["name", "measure"])
+@pytest.mark.parametrize("measure", ["partial_roc_auc", PartialAuc(0.1, 0.5), "two_way_partial_auc"], ids=str)
 @pytest.mark.parametrize("settings", [{"norm": 2}, {"pairs": "kmeans"}, {"norm": 2, "pairs": "kmeans"}], ids=str)
 def test_unsupported_settings_of_partial_areas_raise(measure, settings):
     message = r"for the whole area under the ROC curve.*set norm=1 and pairs='exact'"

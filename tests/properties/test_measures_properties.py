@@ -30,6 +30,7 @@ from metricwise.measures import (
     RecallAtK,
     RecallAtPrecision,
     RocAuc,
+    TwoWayPartialAuc,
     get_measure,
     registered_names,
 )
@@ -109,6 +110,9 @@ def test_roc_areas_equal_sklearn(data, max_fpr):
     assert RocAuc().score(y, scores, weight) == pytest.approx(whole, rel=1e-10, abs=1e-12)
     part = sk.roc_auc_score(y, scores, sample_weight=weight, max_fpr=max_fpr)
     assert PartialAuc(max_fpr=max_fpr).score(y, scores, weight) == pytest.approx(part, rel=1e-9, abs=1e-10)
+    plain = PartialAuc(max_fpr=max_fpr, standardize=False).score(y, scores, weight)
+    assert TwoWayPartialAuc(max_fpr, 0.0).score(y, scores, weight) == plain
+    assert TwoWayPartialAuc(1.0, 0.0).score(y, scores, weight) == RocAuc().score(y, scores, weight)
 
 
 @USUAL
@@ -121,6 +125,46 @@ def test_partial_areas_add_up_to_the_whole(data, cuts):
         for low, high in pairwise(edges)
     ]
     assert sum(parts) == pytest.approx(RocAuc().score(y, scores, weight), abs=1e-10, nan_ok=True)
+
+
+@USUAL
+@given(data=samples(), most=st.floats(0.01, 1), least=st.floats(0, 0.99))
+def test_two_way_areas_equal_the_integral_of_the_curve_of_sklearn(data, most, least):
+    y, _, scores, weight = data
+    present = y if weight is None else y[weight > 0]
+    assume(0 < present.sum() < len(present))
+    fpr, tpr, _ = sk.roc_curve(y, scores, sample_weight=weight, drop_intermediate=False)
+    area = 0.0
+    for (left, low), (right, high) in pairwise(zip(fpr, tpr, strict=True)):
+        # The part of a straight piece within the region, by where it crosses the borders.
+        begin = max(0.0, (least - low) / (high - low)) if high > low else float(low < least)
+        end = min(1.0, (most - left) / (right - left)) if right > left else float(right <= most)
+        if begin < end:
+            heights = [low + t * (high - low) - least for t in (begin, end)]
+            area += (end - begin) * (right - left) * sum(heights) / 2
+    found = TwoWayPartialAuc(most, least).score(y, scores, weight)
+    assert found == pytest.approx(area / (most * (1 - least)), abs=1e-9)
+    assert -1e-12 <= found <= 1 + 1e-12
+
+
+@USUAL
+@given(data=samples(max_size=12, weights=st.integers(1, 20).map(lambda i: i / 4)), cell=st.integers(0, 24))
+def test_two_way_areas_equal_the_share_of_the_pairs_that_count(data, cell):
+    y, _, _, weight = data
+    assume(0 < y.sum() < y.size)
+    most, least = (1 + cell % 5) / 5, (cell // 5) / 5
+    scores, weight = np.cos(np.arange(y.size)), np.ones(y.size) if weight is None else weight  # without ties
+    parts = []
+    for own, sign, share in ((y == 1, 1.0, 1 - least), (y == 0, -1.0, most)):
+        order = np.argsort(sign * scores[own])
+        edges = np.minimum(np.r_[0.0, np.cumsum(weight[own][order])], share * weight[own].sum())
+        parts.append((scores[own][order], np.diff(edges) / edges[-1]))
+    (pos, of_pos), (neg, of_neg) = parts
+    expected = of_pos @ (pos[:, None] > neg) @ of_neg
+    measure = TwoWayPartialAuc(most, least)
+    assert measure.score(y, scores, weight) == pytest.approx(expected, abs=1e-12)
+    turned = TwoWayPartialAuc(1 - least, 1 - most)  # positives and negatives exchanged
+    assert turned.score(1 - y, -scores, weight) == pytest.approx(expected, abs=1e-12)
 
 
 @USUAL

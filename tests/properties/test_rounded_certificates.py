@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 import metricwise.io
+from fuzzing.exact_losses import find_slack
 from metricwise import AUCSVC, MultivariateSVC, SmoothedSVC, certify
 from metricwise.certifying.data import LocalData
 from metricwise.certifying.slack import Slack
 from metricwise.designs import make_design
-from metricwise.measures import MCC, CohenKappa, FBeta, GMean, PartialAuc
+from metricwise.measures import MCC, CohenKappa, FBeta, GMean, PartialAuc, TwoWayPartialAuc
 from metricwise.measures.base import loss_size
 from metricwise.oracles import make_oracle
 from metricwise.rounding import (
@@ -127,32 +128,27 @@ def test_slacks_allow_for_the_slope_of_the_loss(measure, score):
 # ---------------------------------------------------------------------------------------------- parts of the ROC curve
 
 
-def exact_partial_slack(scores, y, low, high):
+def find_exact_slack(measure, scores, y):
     pos, neg = ([s for s, own in zip(scores, y, strict=True) if own == kind] for kind in (True, False))
-    neg, low, high = sorted(neg, reverse=True), Fraction(low) * len(neg), Fraction(high) * len(neg)
-    total = Fraction(0)
-    for score in pos:
-        best = place = value = Fraction(0)
-        for other in neg:
-            step = min(Fraction(1), high - place)
-            if step <= 0:
-                break
-            value, place = value + step * (other - score), place + step
-            best = max(best, value + max(place - low, Fraction(0)))
-        total += best
-    return total / (len(pos) * (high - low))
+    return find_slack(measure, Fraction(1), pos, neg)
 
 
-@pytest.mark.parametrize("fpr_range", [(0.0, 0.3), (0.2, 0.5), (0.3, 0.3000001)])
+PARTS = [
+    *(PartialAuc(*rates) for rates in ((0.0, 0.3), (0.2, 0.5), (0.3, 0.3000001))),
+    *(TwoWayPartialAuc(*rates) for rates in ((0.3, 0.7), (1e-6, 0.33), (1.0, 0.9999999))),
+]
+
+
+@pytest.mark.parametrize("measure", PARTS, ids=repr)
 @pytest.mark.parametrize("far", [1.0, 1e6, -1e6])
-def test_slacks_of_parts_of_the_roc_curve_are_not_too_small(fpr_range, far):
-    rng, y, measure = np.random.default_rng(0), np.arange(60) < 20, PartialAuc(*fpr_range)
+def test_slacks_of_parts_of_the_roc_curve_are_not_too_small(measure, far):
+    rng, y = np.random.default_rng(0), np.arange(60) < 20
     for _ in range(3):
         scores = rng.standard_normal(60)
         scores[20:] = 1.0 + abs(far) * 1e-11 * rng.uniform(-1.0, 1.0, 40)
         scores[21] = far
-        exact = exact_partial_slack(make_fractions(scores), y, *fpr_range)
-        largest = largest_coefficients(y, np.ones(60), 1.0, fpr_range)
+        exact = find_exact_slack(measure, make_fractions(scores), y)
+        largest = largest_coefficients(y, np.ones(60), 1.0, measure.roc_region)
         terms = SlackTerms(loss_size(measure, 20.0, 40.0), float(largest @ np.abs(scores)), 0.0, 60)
         error = slack_error(terms, ranks=True)
         oracle = make_oracle(measure, 20, 40).exact()
@@ -161,16 +157,17 @@ def test_slacks_of_parts_of_the_roc_curve_are_not_too_small(fpr_range, far):
             assert slack <= exact * (1 + Fraction(1e-6))
 
 
-def test_certificates_of_parts_of_the_roc_curve_hold_with_an_outlier():
+@pytest.mark.parametrize("measure", [PartialAuc(0.0, 0.3), TwoWayPartialAuc(0.6, 0.33)], ids=repr)
+def test_certificates_of_parts_of_the_roc_curve_hold_with_an_outlier(measure):
     rng, y = np.random.default_rng(1), np.arange(60) < 20
     X = rng.standard_normal((60, 2))
     X[:20, 0] += 0.5
     X[21] = [-1e6, 0.0]
     X[22:] = X[22] + 1e-5 * rng.standard_normal((38, 2))
-    model = fit(AUCSVC(measure=PartialAuc(0.0, 0.3), tol=1e-6), X, y)
+    model = fit(AUCSVC(measure=measure, tol=1e-6), X, y)
     w = make_fractions(model.result_.weights)
     scores = [sum(a * b for a, b in zip(make_fractions(row), w, strict=True)) for row in X]
-    objective = sum(v * v for v in w) / 2 + 60 * exact_partial_slack(scores, y, 0.0, 0.3)
+    objective = sum(v * v for v in w) / 2 + 60 * find_exact_slack(measure, scores, y)
     for certificate in list_certificates(model, X, y):
         assert certificate.lower <= objective <= certificate.upper
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -25,6 +25,7 @@ from metricwise.measures import (
     RecallAtK,
     RestrictsLabellings,
     RocAuc,
+    TwoWayPartialAuc,
     contingency_measure,
 )
 from metricwise.solvers import CuttingPlane, Limits, make_problem, run
@@ -50,6 +51,9 @@ MEASURES = [
     PrecisionAtK(3),
     RecallAtK(2),
     RocAuc(),
+    TwoWayPartialAuc(0.5, 0.5),
+    TwoWayPartialAuc(0.7, 0.0),
+    TwoWayPartialAuc(0.8, 0.3),
     OWN,
 ]
 
@@ -74,9 +78,29 @@ def list_labellings(measure, X, positive):
 
 
 def list_pairs(X, positive):
-    """Return one constraint per pair for the ROC area: the mean over pairs of max(0, 1 - difference)."""
+    """Return the difference of the samples of every pair of a positive and a negative."""
     difference = X[positive][:, None, :] - X[~positive][None, :, :]
     return difference.reshape(-1, X.shape[1])
+
+
+def list_shares(n, share):
+    """Return the shares of n samples in every subset of a share of them, one sample being in it by a fraction."""
+    whole = int(share * n + 1e-9)
+    fraction = max(share * n - whole, 0.0)
+    found = []
+    for subset in combinations(range(n), whole):
+        shares = np.zeros(n)
+        shares[list(subset)] = 1.0
+        rest = [i for i in range(n) if shares[i] == 0.0] if fraction > 1e-9 else []
+        found += [shares + fraction * (np.arange(n) == i) for i in rest] or [shares]
+    return np.array(found) / (share * n)
+
+
+def list_pair_shares(measure, n_pos, n_neg):
+    """Return the shares of all pairs whose mean hinge loss is the slack, one row for every two subsets."""
+    region = measure.roc_region
+    of_pos, of_neg = list_shares(n_pos, 1.0 - region.min_tpr), list_shares(n_neg, region.max_fpr)
+    return np.array([np.outer(a, b).ravel() for a in of_pos for b in of_neg])
 
 
 def solve_qp(P, c, G, h):
@@ -93,15 +117,21 @@ def find_exact_optimum(measure, X, positive, C):
     """Return the optimal weights and the optimal objective."""
     d = X.shape[1]
     if isinstance(measure, RanksPairs):
+        # One variable for the loss of every pair, and one for the slack, the largest mean over any of the subsets.
         difference = list_pairs(X, positive)
-        pairs = len(difference)
+        shares, pairs = list_pair_shares(measure, positive.sum(), (~positive).sum()), len(difference)
         cost = C * measure.mistakes_per_loss(positive.sum(), (~positive).sum())
-        P = np.diag(np.r_[np.ones(d), np.zeros(pairs)])
-        G = np.block([[-difference, -np.eye(pairs)], [np.zeros((pairs, d)), -np.eye(pairs)]])
-        w = solve_qp(P, np.r_[np.zeros(d), np.full(pairs, cost / pairs)], G, np.r_[-np.ones(pairs), np.zeros(pairs)])[
-            :d
-        ]
-        return w, 0.5 * w @ w + cost * np.maximum(0.0, 1.0 - difference @ w).mean()
+        P = np.diag(np.r_[np.ones(d), np.zeros(pairs + 1)])
+        G = np.vstack(
+            [
+                np.column_stack([-difference, -np.eye(pairs), np.zeros(pairs)]),
+                np.column_stack([np.zeros((pairs, d)), -np.eye(pairs), np.zeros(pairs)]),
+                np.column_stack([np.zeros((len(shares), d)), cost * shares, -np.ones(len(shares))]),
+            ]
+        )
+        h = np.r_[-np.ones(pairs), np.zeros(pairs + len(shares))]
+        w = solve_qp(P, np.r_[np.zeros(d + pairs), 1.0], G, h)[:d]
+        return w, 0.5 * w @ w + cost * (shares @ np.maximum(0.0, 1.0 - difference @ w)).max()
     losses, planes, u = list_labellings(measure, X, positive)
     P = np.diag(np.r_[np.ones(d), 0.0])
     # The slack is in units of the cost, so that all values have a similar scale.

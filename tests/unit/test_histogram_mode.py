@@ -14,7 +14,7 @@ import metricwise.io
 from metricwise import MultivariateSVC, certify
 from metricwise.designs import make_design
 from metricwise.designs.remote_design import LocalData, RemoteDesign
-from metricwise.measures import FBeta, PartialAuc, PrecisionAtK, RecallAtK, get_measure
+from metricwise.measures import FBeta, PartialAuc, PrecisionAtK, RecallAtK, TwoWayPartialAuc, get_measure
 from metricwise.oracles import make_oracle
 from metricwise.oracles.factory import has_fast_oracle
 from metricwise.results import Status
@@ -26,7 +26,7 @@ from tests.contracts.cases import MEASURES, TOL, make_data
 X, POSITIVE = make_data(n_samples=120)
 FITTING = [measure for measure in MEASURES if has_fast_oracle(measure, POSITIVE.sum(), (~POSITIVE).sum())]
 OTHERS = [measure for measure in MEASURES if measure not in FITTING]
-EXTRA = [FBeta(0.3), FBeta(3.0), PrecisionAtK(5), RecallAtK(60), PartialAuc(0.1, 0.3)]
+EXTRA = [FBeta(0.3), FBeta(3.0), PrecisionAtK(5), RecallAtK(60), PartialAuc(0.1, 0.3), TwoWayPartialAuc(0.35, 0.4)]
 each_measure = pytest.mark.parametrize("measure", FITTING + EXTRA, ids=repr)
 
 

@@ -45,6 +45,8 @@ from metricwise.measures import (
     ReciprocalRank,
     RestrictsLabellings,
     RocAuc,
+    RocRegion,
+    TwoWayPartialAuc,
 )
 
 TABLE_MEASURES = [
@@ -70,11 +72,13 @@ SCORE_MEASURES = [
     PrecisionAtRecall(),
     RocAuc(),
     PartialAuc(),
+    TwoWayPartialAuc(),
     AveragePrecision(),
     NDCG(),
     NDCG(k=3),
     ReciprocalRank(),
 ]
+AREAS = {RocAuc(), PartialAuc(), TwoWayPartialAuc()}
 RANK_GAINS = {AveragePrecision(), NDCG(), NDCG(k=3), ReciprocalRank()}
 ALL_MEASURES = TABLE_MEASURES + SCORE_MEASURES
 
@@ -101,10 +105,10 @@ def test_all_measures_are_distinct():
 
 CAPABILITIES = {
     CountsTable: {*TABLE_MEASURES, PRBEP(), PrecisionAtK(), RecallAtK()},
-    HasViolatedLabelling: {*TABLE_MEASURES, PRBEP(), PrecisionAtK(), RecallAtK(), RocAuc(), PartialAuc(), *RANK_GAINS},
+    HasViolatedLabelling: {*TABLE_MEASURES, PRBEP(), PrecisionAtK(), RecallAtK(), *AREAS, *RANK_GAINS},
     GainsByRank: RANK_GAINS,
     RestrictsLabellings: {PRBEP(), PrecisionAtK(), RecallAtK()},
-    RanksPairs: {RocAuc(), PartialAuc()},
+    RanksPairs: AREAS,
     RatioOfRates: {
         *(FBeta(b) for b in (1, 2, 0.5)),
         Jaccard(),
@@ -223,6 +227,7 @@ MISTAKES = [
     (PrecisionAtK(), 5),
     (PrecisionAtK(7), 7),
     (RocAuc(), 100),
+    (TwoWayPartialAuc(), 100),
 ]
 
 
@@ -380,7 +385,7 @@ def test_roc_auc_equals_the_value_by_hand():
     assert RocAuc().score([0, 0, 1, 1], [1, 2, 3, 4]) == 1.0
     assert RocAuc().score([0, 0, 1, 1], [4, 3, 2, 1]) == 0.0
     assert RocAuc().score([0, 0, 1, 1], [1, 3, 2, 3]) == (1 + 0 + 1 + 0.5) / 4
-    assert RocAuc().fpr_range == (0.0, 1.0)
+    assert RocAuc().roc_region == (0.0, 1.0, 0.0)
 
 
 def test_partial_auc_equals_the_value_by_hand():
@@ -391,12 +396,31 @@ def test_partial_auc_equals_the_value_by_hand():
     assert PartialAuc(0.25, 0.75).score(y, scores) == pytest.approx(0.5 * (1 + (0.375 - 0.25) / (0.5 - 0.25)))
     assert PartialAuc(0.2, 0.3).score(y, np.zeros(4)) == pytest.approx(0.5)
     assert PartialAuc(0.2, 0.3).score(y, y) == pytest.approx(1.0)
-    assert PartialAuc(0.2, 0.3).fpr_range == (0.2, 0.3)
+    assert PartialAuc(0.2, 0.3).roc_region == (0.2, 0.3, 0.0)
+
+
+def test_two_way_partial_auc_equals_the_value_by_hand():
+    y, scores = [1, 0, 1, 0], [4, 3, 2, 1]  # The curve: 1/2 until 1/2, then 1.
+    assert TwoWayPartialAuc(0.5, 0.5).score(y, scores) == 0.0  # the lower positive is below the higher negative
+    assert TwoWayPartialAuc(1.0, 0.5).score(y, scores) == pytest.approx(0.5)
+    assert TwoWayPartialAuc(0.75, 0.25).score(y, scores) == pytest.approx((0.5 * 0.25 + 0.25 * 0.75) / (0.75 * 0.75))
+    assert TwoWayPartialAuc(0.3, 0.8).score(y, y) == pytest.approx(1.0)
+    # With all scores tied, the curve is the diagonal: a triangle of it lies in the region, or nothing.
+    assert TwoWayPartialAuc(0.8, 0.3).score(y, np.zeros(4)) == pytest.approx(0.5 * 0.5**2 / (0.8 * 0.7))
+    assert TwoWayPartialAuc(0.3, 0.8).score(y, np.zeros(4)) == 0.0
+    assert TwoWayPartialAuc(0.2, 0.3).roc_region == RocRegion(max_fpr=0.2, min_tpr=0.3)
+
+
+def test_two_way_areas_are_symmetric_where_both_rates_are_equally_far_from_the_corner():
+    symmetric = [TwoWayPartialAuc(1, 0), TwoWayPartialAuc(0.5, 0.5), TwoWayPartialAuc(0.3, 0.7), PartialAuc(0, 1)]
+    assert [measure.symmetric for measure in symmetric] == [True] * 4
+    others = [TwoWayPartialAuc(0.3, 0.6), PartialAuc(0, 0.5), PartialAuc(0.5, 1), TwoWayPartialAuc(1, 0.5)]
+    assert [measure.symmetric for measure in others] == [False] * 4
 
 
 @pytest.mark.parametrize("y", [[1, 1, 1], [0, 0, 0]])
 def test_areas_with_one_class_are_nan(y):
-    for measure in (RocAuc(), PartialAuc(), PartialAuc(standardize=False)):
+    for measure in (*AREAS, PartialAuc(standardize=False)):
         assert math.isnan(measure.score(y, [1, 2, 3]))
         assert math.isnan(measure.score([0, 1, 1], [1, 2, 3], [0, 1, 1]))
 
@@ -407,3 +431,12 @@ def test_areas_with_one_class_are_nan(y):
 def test_invalid_ranges_of_partial_auc_raise(low, high):
     with pytest.raises(ValueError, match="0 <= min_fpr < max_fpr <= 1"):
         PartialAuc(low, high)
+
+
+@pytest.mark.parametrize(("most", "least"), [(0, 0.5), (-0.1, 0.5), (1.1, 0.5), (math.nan, 0.5), (0.5, 1), (0.5, -0.1)])
+def test_invalid_rates_of_two_way_partial_auc_raise(most, least):
+    wrong = "min_tpr must be at least 0 and below 1" if most == 0.5 else "max_fpr must be above 0 and at most 1"
+    with pytest.raises(ValueError, match=wrong):
+        TwoWayPartialAuc(most, least)
+    with pytest.raises(ValueError, match="min_tpr must be"):
+        TwoWayPartialAuc(0.5, math.nan)

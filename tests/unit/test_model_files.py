@@ -181,7 +181,13 @@ def test_an_unfitted_model_can_be_saved_and_trained_later(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     "measure",
     [mw.get_measure(name) for name in mw.measure_names()]
-    + [mw.PrecisionAtK(0.05), mw.RecallAtPrecision(0.9), mw.PartialAuc(0.0, 0.2), mw.Averaged(mw.FBeta(0.5), "micro")],
+    + [
+        mw.PrecisionAtK(0.05),
+        mw.RecallAtPrecision(0.9),
+        mw.PartialAuc(0.0, 0.2),
+        mw.TwoWayPartialAuc(0.3, 0.7),
+        mw.Averaged(mw.FBeta(0.5), "micro"),
+    ],
     ids=repr,
 )
 def test_every_measure_is_restored(tmp_path: Path, measure: Any) -> None:

@@ -21,6 +21,7 @@ from metricwise.measures import (
     RanksPairs,
     RecallAtK,
     RecallAtPrecision,
+    TwoWayPartialAuc,
     contingency_measure,
     get_measure,
     register,
@@ -56,6 +57,7 @@ NAMES = (
     "reciprocal_rank",
     "roc_auc",
     "specificity",
+    "two_way_partial_auc",
 )
 
 
@@ -77,7 +79,7 @@ def test_every_measure_is_found_by_its_name(name):
 
 
 def test_names_can_be_filtered_by_capability():
-    assert registered_names(needs=RanksPairs) == ("partial_roc_auc", "roc_auc")
+    assert registered_names(needs=RanksPairs) == ("partial_roc_auc", "roc_auc", "two_way_partial_auc")
     assert registered_names(GainsByRank) == ("average_precision", "ndcg", "reciprocal_rank")
     assert registered_names(ConcaveInRates) == ("balanced_accuracy", "g_mean", "h_mean", "min_rate", "q_mean")
     assert registered_names(HasMulticlassValue) == ("accuracy", "balanced_accuracy", "cohen_kappa", "matthews_corrcoef")
@@ -96,6 +98,7 @@ def test_names_can_be_filtered_by_capability():
         ("ROC AUC", "roc_auc"),
         ("kappa", "cohen_kappa"),
         ("partial_auc", "partial_roc_auc"),
+        ("Two-way partial ROC AUC", "two_way_partial_auc"),
         ("F0.5", "f0.5"),
     ],
 )
@@ -181,6 +184,7 @@ def test_registering_requires_a_valid_name(name):
         ("F_beta: 0.5", FBeta(0.5)),
         ("gower-legendre:0.5", GowerLegendre(0.5)),
         ("partial-auc:0.05", PartialAuc(max_fpr=0.05)),
+        ("two-way-partial-auc: 0.3, 0.7", TwoWayPartialAuc(max_fpr=0.3, min_tpr=0.7)),
         ("precision@100", PrecisionAtK(100)),
         ("precision-at-k:100", PrecisionAtK(100)),
         ("recall@5%", RecallAtK(0.05, of="samples")),
@@ -206,6 +210,8 @@ def test_parameters_are_parsed_from_text(text, expected):
         ("f1:2", "no measure with a parameter 'f1:2'"),
         ("accuracy@5", "no measure with a parameter"),
         ("recall@precision:1.5", "does not fit"),
+        ("two-way-partial-auc:0.3", "largest false positive and the least true positive rate, such as 0.3,0.7"),
+        ("two-way-partial-auc:0.3,1", "min_tpr must be at least 0 and below 1"),
     ],
 )
 def test_invalid_parameters_raise(text, message):

@@ -205,7 +205,9 @@ def test_an_uninformative_problem_is_degenerate():
     assert model.result_.status is Status.DEGENERATE
 
 
-@pytest.mark.parametrize("name", ["f1", "g_mean", "partial_roc_auc", "precision_at_k", "recall_at_precision"])
+@pytest.mark.parametrize(
+    "name", ["f1", "two_way_partial_auc", "partial_roc_auc", "precision_at_k", "recall_at_precision"]
+)
 def test_other_measures_raise_and_name_those_supported(name):
     X, y = make_data()
     with pytest.raises(TypeError, match="SmoothedSVC takes: accuracy, balanced_accuracy, prbep, recall_at_k, roc_auc"):

@@ -13,7 +13,7 @@ from metricwise.certifying.levels import bound_level
 from metricwise.certifying.slack import Slack
 from metricwise.certifying.smoothed_labellings import smoothed_labelling
 from metricwise.certifying.squares import squared_pairs
-from metricwise.measures.base import RestrictsLabellings, find_pair_range
+from metricwise.measures.base import RestrictsLabellings, find_roc_region
 from metricwise.results import Certificate, Objective, Result
 from metricwise.rounding import (
     SlackTerms,
@@ -70,15 +70,15 @@ def bound_slack(problem: BoundedProblem, result: Result) -> Certificate:
 
 def _bound_slack_error(slack: Slack, scores: Floats, score_errors: Floats) -> float:
     """Return by how much the slack may differ from that of the exact scores."""
-    fpr_range = find_pair_range(slack.measure)
-    largest = largest_coefficients(slack.positive, slack.weights, slack.u, fpr_range)
+    roc_region = find_roc_region(slack.measure)
+    largest = largest_coefficients(slack.positive, slack.weights, slack.u, roc_region)
     terms = SlackTerms(slack.loss_size, float(largest @ np.abs(scores)), float(largest @ score_errors), slack.n_copies)
     if slack.rankings is not None:
         n_copies = slack.rankings.n_pos, slack.rankings.n_neg
         terms = terms._replace(search=placing_error(*n_copies, float(np.abs(scores).max())))
     if isinstance(slack.measure, RestrictsLabellings):
         terms = widen_restricted(terms, largest, scores, slack.weight_errors)
-    return slack_error(terms, ranks=fpr_range is not None)
+    return slack_error(terms, ranks=roc_region is not None)
 
 
 def bound_squared_pairs(problem: BoundedProblem, result: Result) -> Certificate:

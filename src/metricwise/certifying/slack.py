@@ -267,16 +267,18 @@ class Slack:
         return share
 
     def _pairs(self, scores: Floats, reach: float, tied: float) -> tuple[float, Floats]:
-        """Return the labelling that ranks each positive below the number of top negatives that violates most.
+        """Return the labelling that ranks each counted positive below the number of top negatives that violates most.
 
         The loss counts negatives above a positive between the two false positive rates. Before the first rate, moving
-        below a negative pays while its score exceeds the positive's; after it, while it exceeds that minus one. Margins
-        that are missed by less than ``reach`` count as met, and scores that differ by ``tied`` of the largest as equal.
+        below a negative pays while its score exceeds the positive's; after it, while it exceeds that minus one. What a
+        positive adds rises as its score falls, so that the lowest positives count. Margins that are missed by less
+        than ``reach`` count as met, and scores that differ by ``tied`` of the largest as equal.
         """
-        low, high = self.measure.fpr_range
+        low, high, least = self.measure.roc_region
         start, end = low * self.n_neg, high * self.n_neg
         pos, neg = scores[self.positive], scores[~self.positive]
         pos_weight, neg_weight = self.weights[self.positive], self.weights[~self.positive]
+        pos_weight = pos_weight * self._share(pos, pos_weight, (1.0 - least) * self.n_pos, tied)
         order = np.argsort(-neg)
         taken = (neg_weight * self._share(-neg, neg_weight, end, tied))[order]
         weight, total = (np.concatenate([[0.0], np.cumsum(part)]) for part in (taken, taken * neg[order]))
@@ -288,7 +290,8 @@ class Slack:
         passed = np.cumsum(np.bincount(below, pos_weight, minlength=neg.size + 1)[::-1])[::-1]
         of_negatives = np.empty(neg.size)
         of_negatives[order] = taken * passed[1:]
-        scale = self.n_pos * (self.n_neg * (high - low))  # rates differ exactly, their products with a weight do not
+        # Rates differ exactly, their products with a weight do not.
+        scale = self.n_pos * (1.0 - least) * (self.n_neg * (high - low))
         c = np.zeros(scores.size)
         c[self.positive], c[~self.positive] = -pos_weight * weight[below] / scale, of_negatives / scale
         return float(pos_weight @ lost[below]) / scale, c

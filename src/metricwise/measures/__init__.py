@@ -25,6 +25,7 @@ from metricwise.measures.base import (
     RatioOfRates,
     Response,
     RestrictsLabellings,
+    RocRegion,
     Table,
     is_symmetric,
 )
@@ -45,7 +46,7 @@ from metricwise.measures.costs import ContingencyCost, LinearContingencyCost, Ra
 from metricwise.measures.custom import ContingencyMeasure, RatioContingencyMeasure, contingency_measure
 from metricwise.measures.function_measures import FunctionMeasure, MissingFunction, MissingFunctionError
 from metricwise.measures.rank_gains import NDCG, AveragePrecision, ReciprocalRank
-from metricwise.measures.ranking import PartialAuc, RocAuc
+from metricwise.measures.ranking import PartialAuc, RocAuc, TwoWayPartialAuc
 from metricwise.measures.registry import get_measure, register, registered_names
 from metricwise.measures.restricted import PRBEP, PrecisionAtK, PrecisionAtRecall, RecallAtK, RecallAtPrecision
 from metricwise.measures.shares import Share
@@ -100,8 +101,10 @@ __all__ = [
     "Response",
     "RestrictsLabellings",
     "RocAuc",
+    "RocRegion",
     "Share",
     "Table",
+    "TwoWayPartialAuc",
     "contingency_measure",
     "contingency_table",
     "get_measure",

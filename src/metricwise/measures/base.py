@@ -7,6 +7,7 @@ capability it needs, so what a measure can do, and never its name, decides which
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
@@ -164,12 +165,46 @@ class CountsTopSamples(Protocol):
         ...
 
 
-@runtime_checkable
-class RanksPairs(Protocol):
-    """A ranking measure: an average over pairs of a positive and a negative, in a range of false positive rates."""
+class RocRegion(NamedTuple):
+    """The region of the ROC curve's unit square that counts: false positive rates in a range, recall from a least one.
+
+    Examples
+    --------
+    >>> RocRegion(max_fpr=0.25, min_tpr=0.5).largest_area
+    0.125
+    """
+
+    min_fpr: float = 0.0
+    max_fpr: float = 1.0
+    min_tpr: float = 0.0
 
     @property
-    def fpr_range(self) -> tuple[float, float]: ...
+    def width(self) -> float:
+        """The range of false positive rates: the share of the negatives that count."""
+        return self.max_fpr - self.min_fpr
+
+    @property
+    def height(self) -> float:
+        """The range of true positive rates: the share of the positives that count."""
+        return 1.0 - self.min_tpr
+
+    @property
+    def largest_area(self) -> float:
+        """The area under the curve of a perfect ranking."""
+        return self.width * self.height
+
+    @property
+    def is_symmetric(self) -> bool:
+        """Whether exchanging positives and negatives, which turns the square over, leaves the region unchanged."""
+        return self.min_fpr == 0.0 and math.isclose(self.max_fpr, self.height, rel_tol=1e-12)
+
+
+@runtime_checkable
+class RanksPairs(Protocol):
+    """A ranking measure: an average over pairs of a positive and a negative, in a region of the ROC curve's square."""
+
+    @property
+    def roc_region(self) -> RocRegion: ...
 
 
 @runtime_checkable
@@ -191,18 +226,20 @@ class GainsByRank(Protocol):
 Ranks = RanksPairs | GainsByRank  # the value depends on the order of the scores alone, and no sample has a label
 
 
-def find_pair_range(measure: object) -> tuple[float, float] | None:
-    """Return the false positive rates between which training swaps pairs; None unless a measure ranks.
+def find_roc_region(measure: object) -> RocRegion | None:
+    """Return the region of the ROC curve's square in which training swaps pairs; None unless a measure ranks.
 
     Examples
     --------
     >>> from metricwise import AveragePrecision, FBeta, PartialAuc
-    >>> find_pair_range(PartialAuc(0.0, 0.1)), find_pair_range(AveragePrecision()), find_pair_range(FBeta())
-    ((0.0, 0.1), (0.0, 1.0), None)
+    >>> find_roc_region(PartialAuc(0.0, 0.1))
+    RocRegion(min_fpr=0.0, max_fpr=0.1, min_tpr=0.0)
+    >>> find_roc_region(AveragePrecision()) == RocRegion(), find_roc_region(FBeta())
+    (True, None)
     """
     if isinstance(measure, GainsByRank):
-        return (0.0, 1.0)
-    return measure.fpr_range if isinstance(measure, RanksPairs) else None
+        return RocRegion()
+    return measure.roc_region if isinstance(measure, RanksPairs) else None
 
 
 @runtime_checkable
@@ -267,7 +304,7 @@ def loss_size(measure: Any, n_pos: float, n_neg: float) -> float:
     """Return the sum of the absolute terms of the largest loss 1 - measure, which rounding errors are relative to.
 
     Most losses are at most one. Those of correlations reach two, where all labels are wrong. The loss of a ranking is a
-    difference of weights up to both ends of the range of false positive rates, divided by the width of the range; that
+    difference of weights up to both ends of the range of false positive rates, divided by the area of the region; that
     of gains is the difference of their best sum, which is one, and another.
 
     Examples
@@ -277,8 +314,7 @@ def loss_size(measure: Any, n_pos: float, n_neg: float) -> float:
     (1.0, 2.0, 2.0)
     """
     if isinstance(measure, RanksPairs):
-        low, high = measure.fpr_range
-        return high / (high - low)
+        return measure.roc_region.max_fpr / measure.roc_region.largest_area
     if isinstance(measure, GainsByRank):
         return 2.0
     if isinstance(measure, RestrictsLabellings):

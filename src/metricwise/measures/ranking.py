@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from metricwise._state import stored_fields
-from metricwise.measures.base import Response
+from metricwise.measures.base import Response, RocRegion
 from metricwise.measures.thresholds import ScoreGroups, group_by_score
 
 
@@ -33,13 +33,13 @@ class RocAuc:
     symmetric: ClassVar[bool] = True
 
     @property
-    def fpr_range(self) -> tuple[float, float]:
-        """The range of false positive rates that count: all."""
-        return (0.0, 1.0)
+    def roc_region(self) -> RocRegion:
+        """The region of the ROC curve's square that counts: all of it."""
+        return RocRegion()
 
     def score(self, y: ArrayLike, response: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Evaluate scores ``response`` against the truth ``y`` (0 and 1, -1 and 1, or booleans)."""
-        return roc_area(group_by_score(y, response, sample_weight), 0.0, 1.0)
+        return roc_area(group_by_score(y, response, sample_weight), self.roc_region)
 
     def mistakes_per_loss(self, n_pos: float, n_neg: float) -> float:
         """Return the number of single mistakes that make up a loss of one: all samples."""
@@ -93,19 +93,19 @@ class PartialAuc:
         object.__setattr__(self, "max_fpr", high)
 
     @property
-    def fpr_range(self) -> tuple[float, float]:
-        """The range of false positive rates that count."""
-        return (self.min_fpr, self.max_fpr)
+    def roc_region(self) -> RocRegion:
+        """The region of the ROC curve's square that counts: a range of false positive rates."""
+        return RocRegion(self.min_fpr, self.max_fpr)
 
     @property
     def symmetric(self) -> bool:
         """Whether exchanging positives and negatives leaves the area unchanged: that of the whole curve."""
-        return self.fpr_range == (0.0, 1.0)
+        return self.roc_region.is_symmetric
 
     def score(self, y: ArrayLike, response: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Evaluate scores ``response`` against the truth ``y`` (0 and 1, -1 and 1, or booleans)."""
-        area = roc_area(group_by_score(y, response, sample_weight), self.min_fpr, self.max_fpr)
-        greatest = self.max_fpr - self.min_fpr
+        area = roc_area(group_by_score(y, response, sample_weight), self.roc_region)
+        greatest = self.roc_region.width
         if not self.standardize:
             return area / greatest
         least = (self.max_fpr**2 - self.min_fpr**2) / 2
@@ -117,8 +117,85 @@ class PartialAuc:
         return float(n_pos + n_neg)
 
 
-def roc_area(groups: ScoreGroups, low: float, high: float) -> float:
-    """Return the area under the ROC curve between two false positive rates; NaN with one class only.
+@stored_fields(version=1)
+@dataclass(frozen=True)
+class TwoWayPartialAuc:
+    """The area under the ROC curve where the false positive rate is small and the true positive rate is large.
+
+    The area above the true positive rate ``min_tpr`` and up to the false positive rate ``max_fpr``, divided by its
+    largest value max_fpr (1 - min_tpr), so that the best value is 1 (Yang et al. 2019). In terms of pairs, it is the
+    share that is ranked correctly of the pairs of the lowest-scored positives, 1 - min_tpr of their weight, and the
+    highest-scored negatives, max_fpr of their weight. A sample at a border counts in part, so that few samples never
+    leave the region empty.
+
+    The curve is straight between tied scores, as for `PartialAuc`: with all scores tied it is the diagonal, whose area
+    in the region is zero unless max_fpr exceeds min_tpr. With one class only, the measure is NaN.
+
+    Parameters
+    ----------
+    max_fpr : float, default=0.5
+        The largest false positive rate that counts; above 0 and at most 1.
+    min_tpr : float, default=0.5
+        The smallest true positive rate that counts; at least 0 and below 1. With 0 the measure is
+        ``PartialAuc(0, max_fpr, standardize=False)``, and with ``max_fpr=1``, too, the area under the whole curve.
+
+    Notes
+    -----
+    Training minimises the mean hinge loss of the same pairs, an upper bound of 1 minus the measure. Against whatever
+    negatives, the loss of a positive rises as its score falls, and against whatever positives, the loss of a negative
+    rises with its score. So the lowest positives and the highest negatives are those subsets of their weights whose
+    mean loss is largest. A maximum of convex functions is convex, and this one takes a sort of each class.
+
+    References
+    ----------
+    .. [1] H. Yang, K. Lu, X. Lyu and F. Hu (2019). Two-way partial AUC and its properties. *Statistical Methods in
+       Medical Research* 28, 184-195.
+
+    Examples
+    --------
+    >>> from metricwise.measures import TwoWayPartialAuc
+    >>> y, scores = [0, 0, 0, 0, 1, 1, 1, 1], [0.1, 0.2, 0.3, 0.6, 0.4, 0.5, 0.7, 0.8]
+    >>> TwoWayPartialAuc(max_fpr=0.5, min_tpr=0.5).score(y, scores)  # positives 0.4 and 0.5, negatives 0.6 and 0.3
+    0.5
+    """
+
+    max_fpr: float = 0.5
+    min_tpr: float = 0.5
+
+    name: ClassVar[str] = "two_way_partial_auc"
+    response: ClassVar[Response] = "scores"
+
+    def __post_init__(self) -> None:
+        most, least = float(self.max_fpr), float(self.min_tpr)
+        if not 0 < most <= 1:
+            raise ValueError(f"max_fpr must be above 0 and at most 1, got {most!r}: choose a rate such as 0.3.")
+        if not 0 <= least < 1:
+            raise ValueError(f"min_tpr must be at least 0 and below 1, got {least!r}: choose a rate such as 0.7.")
+        object.__setattr__(self, "max_fpr", most)
+        object.__setattr__(self, "min_tpr", least)
+
+    @property
+    def roc_region(self) -> RocRegion:
+        """The region of the ROC curve's square that counts: its upper left corner."""
+        return RocRegion(max_fpr=self.max_fpr, min_tpr=self.min_tpr)
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether exchanging positives and negatives leaves the area unchanged: where max_fpr + min_tpr is 1."""
+        return self.roc_region.is_symmetric
+
+    def score(self, y: ArrayLike, response: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Evaluate scores ``response`` against the truth ``y`` (0 and 1, -1 and 1, or booleans)."""
+        area = roc_area(group_by_score(y, response, sample_weight), self.roc_region)
+        return area / self.roc_region.width / self.roc_region.height
+
+    def mistakes_per_loss(self, n_pos: float, n_neg: float) -> float:
+        """Return the number of single mistakes that make up a loss of one: all samples, as for the whole area."""
+        return float(n_pos + n_neg)
+
+
+def roc_area(groups: ScoreGroups, region: RocRegion) -> float:
+    """Return the area between the ROC curve and the lower border of a region; NaN with one class only.
 
     The curve joins the points of successive distinct scores by straight lines, which gives ties one half.
     """
@@ -127,10 +204,14 @@ def roc_area(groups: ScoreGroups, low: float, high: float) -> float:
     if n_pos == 0 or n_neg == 0:
         return math.nan
     # In units of weight rather than rates, so that the area of unweighted samples is exact until the last division.
-    start = fp - groups.negatives
-    left = np.clip(start, low * n_neg, high * n_neg)
-    right = np.clip(fp, low * n_neg, high * n_neg)
+    low, high, floor = region.min_fpr * n_neg, region.max_fpr * n_neg, region.min_tpr * n_pos
+    start, base = fp - groups.negatives, tp - groups.positives
+    # How much of a group lies below the border: all of it or nothing where the curve is level.
+    level = np.where(base < floor, 1.0, 0.0)
+    below = np.clip(np.divide(floor - base, groups.positives, out=level, where=groups.positives > 0), 0.0, 1.0)
+    left = np.clip(start + below * groups.negatives, low, high)
+    right = np.clip(fp, low, high)
     width = right - left
     fraction = np.divide((left + right) / 2 - start, groups.negatives, out=np.zeros_like(width), where=width > 0)
-    height = tp - groups.positives + fraction * groups.positives
+    height = base + fraction * groups.positives - floor
     return float(width @ height / (n_pos * n_neg))

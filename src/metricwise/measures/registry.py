@@ -23,7 +23,7 @@ from metricwise.measures.contingency import (
     QMean,
 )
 from metricwise.measures.rank_gains import NDCG, AveragePrecision, ReciprocalRank
-from metricwise.measures.ranking import PartialAuc, RocAuc
+from metricwise.measures.ranking import PartialAuc, RocAuc, TwoWayPartialAuc
 from metricwise.measures.restricted import PRBEP, PrecisionAtK, PrecisionAtRecall, RecallAtK, RecallAtPrecision
 from metricwise.measures.shares import Share
 
@@ -39,6 +39,8 @@ _PARAMETRIC: dict[str, Callable[[str], Measure]] = {
     "recallatk": lambda text: _make_top_k(RecallAtK, text),
     "precisionatrecall": lambda text: PrecisionAtRecall(float(text)),
     "recallatprecision": lambda text: RecallAtPrecision(float(text)),
+    "twowaypartialauc": lambda text: _make_two_way(text),
+    "twowaypartialrocauc": lambda text: _make_two_way(text),
 }
 _NAMES: dict[str, str] = {}  # from the normalised spelling of a name or alias to the name
 
@@ -102,7 +104,8 @@ def get_measure(measure: str | Measure) -> Measure:
         A measure, or a registered name; case, hyphens, underscores and spaces are ignored. The name of a measure of the
         contingency table followed by "macro", "micro", "weighted" or "samples" is its multiclass or multilabel average,
         as in scikit-learn. A parameter may follow: "f-beta:2", "gower-legendre:0.5",
-        "partial-auc:0.05" (the largest false positive rate), "precision@100" (samples), "recall@5%" (of all samples),
+        "partial-auc:0.05" (the largest false positive rate), "two-way-partial-auc:0.3,0.7" (the largest false positive
+        and the least true positive rate), "precision@100" (samples), "recall@5%" (of all samples),
         "ndcg@10", "recall@precision:0.9", "precision@recall:0.8".
 
     Returns
@@ -191,7 +194,8 @@ def _make_named(name: str) -> Measure:
     key, value = parts
     if key not in _PARAMETRIC:
         takers = (
-            "f-beta:2, gower-legendre:0.5, partial-auc:0.05, precision@100, recall@5%, ndcg@10, recall@precision:0.9"
+            "f-beta:2, gower-legendre:0.5, partial-auc:0.05, two-way-partial-auc:0.3,0.7, precision@100, recall@5%, "
+            "ndcg@10, recall@precision:0.9"
         )
         raise ValueError(f"There is no measure with a parameter {name!r}; measures with one are written as {takers}.")
     try:
@@ -217,6 +221,14 @@ def _make_top_k(measure: type[PrecisionAtK] | type[RecallAtK], text: str) -> Mea
     if text.endswith("%"):
         return measure(float(text[:-1]) / 100.0, of="samples")
     return measure(int(text))
+
+
+def _make_two_way(text: str) -> Measure:
+    """Return the two-way partial area of "0.3,0.7": the largest false positive and the least true positive rate."""
+    rates = text.split(",")
+    if len(rates) != 2:
+        raise ValueError("give the largest false positive and the least true positive rate, such as 0.3,0.7")
+    return TwoWayPartialAuc(*map(float, rates))
 
 
 def _find_name(name: str) -> str:
@@ -256,3 +268,4 @@ register("recall_at_precision", RecallAtPrecision)
 register("reciprocal_rank", ReciprocalRank)
 register("roc_auc", RocAuc, ["auc"])
 register("specificity", partial(Share, "specificity"))
+register("two_way_partial_auc", TwoWayPartialAuc, ["two_way_partial_roc_auc"])

@@ -15,6 +15,7 @@ from metricwise.measures.base import (
     RanksPairs,
     RatioOfRates,
     RestrictsLabellings,
+    RocRegion,
     is_monotone,
 )
 from metricwise.oracles.base import Classes, Oracle
@@ -75,8 +76,8 @@ def make_oracle(
     if isinstance(measure, GainsByRank):
         return RankGainOracle(measure, classes, mistakes, scans=generic)
     if isinstance(measure, RanksPairs):
-        whole = measure.fpr_range == (0.0, 1.0) and not generic
-        return PairOracle(classes, mistakes) if whole else PartialAreaOracle(measure.fpr_range, classes, mistakes)
+        whole = measure.roc_region == RocRegion() and not generic
+        return PairOracle(classes, mistakes) if whole else PartialAreaOracle(measure.roc_region, classes, mistakes)
     assert isinstance(measure, CountsTable)
     if isinstance(measure, RestrictsLabellings):
         size = float(measure.predicted_positives(classes.pos_weight, classes.pos_weight + classes.neg_weight))

@@ -77,7 +77,7 @@ def _import_measures() -> tuple[type, ...]:
     restricted = (m.PRBEP, m.PrecisionAtK, m.RecallAtK, m.RecallAtPrecision, m.PrecisionAtRecall)
     functions = (m.ContingencyMeasure, m.RatioContingencyMeasure, m.MissingFunction)
     costs = (m.ContingencyCost, m.RatioContingencyCost, m.LinearContingencyCost)
-    rankings = (m.RocAuc, m.PartialAuc, m.AveragePrecision, m.NDCG, m.ReciprocalRank)
+    rankings = (m.RocAuc, m.PartialAuc, m.TwoWayPartialAuc, m.AveragePrecision, m.NDCG, m.ReciprocalRank)
     return (*tables, *rates, *restricted, *rankings, m.Share, m.Averaged, *functions, *costs)
 
 

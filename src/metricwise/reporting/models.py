@@ -18,6 +18,7 @@ from metricwise.measures import (
     PrecisionAtRecall,
     RecallAtK,
     RecallAtPrecision,
+    TwoWayPartialAuc,
     get_measure,
     is_symmetric,
 )
@@ -199,7 +200,7 @@ def expectation_of(model: Any) -> tuple[float, float, float] | None:
     return None
 
 
-_WITH_SETTINGS = (NDCG, PartialAuc, PrecisionAtK, PrecisionAtRecall, RecallAtK, RecallAtPrecision)
+_WITH_SETTINGS = (*(NDCG, PartialAuc, PrecisionAtK, PrecisionAtRecall, RecallAtK, RecallAtPrecision, TwoWayPartialAuc),)
 _TITLES = {
     "f1": "F1",
     "f2": "F2",
@@ -220,6 +221,7 @@ _TITLES = {
     "recall_at_k": "recall at k",
     "roc_auc": "ROC area",
     "partial_roc_auc": "partial ROC area",
+    "two_way_partial_auc": "two-way partial ROC area",
     "average_precision": "average precision",
     "ndcg": "NDCG",
     "reciprocal_rank": "reciprocal rank",

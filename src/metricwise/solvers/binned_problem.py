@@ -19,7 +19,7 @@ from metricwise.designs.labelled import Bins, Edges
 from metricwise.designs.remote_design import RemoteDesign
 from metricwise.designs.remote_scores import BinCoefficients, RemoteScores, ScoreHistogram
 from metricwise.measures import get_measure, registered_names
-from metricwise.measures.base import Measure, find_pair_range, loss_size
+from metricwise.measures.base import Measure, find_roc_region, loss_size
 from metricwise.oracles import make_oracle
 from metricwise.oracles.factory import has_fast_oracle
 from metricwise.oracles.histogram import Bracket, ClassScores, bracket_slack, refine_edges
@@ -197,14 +197,14 @@ class BinnedProblem:
         """
         n_samples, g = self.design.shape[0], self.cost * direction
         counts = np.array([self.design.n_pos, self.design.n_neg], dtype=np.float64)
-        fpr_range = find_pair_range(self.measure)
-        largest = largest_coefficients(np.array([True, False]), counts, self.oracle.mistakes, fpr_range) / counts
+        roc_region = find_roc_region(self.measure)
+        largest = largest_coefficients(np.array([True, False]), counts, self.oracle.mistakes, roc_region) / counts
         of_columns = largest @ np.array(self.design.column_sizes())
         score_terms = float(of_columns @ np.abs(w))
         size, relative = loss_size(self.measure, *counts), gamma(w.size + STEPS)
         terms = SlackTerms(size, score_terms, relative * score_terms, n_samples)
         labelling = self.oracle.violate(self.design.scores(w))  # those of the last step have gathered rounding errors
-        rounding = slack_error(terms, ranks=fpr_range is not None)
+        rounding = slack_error(terms, ranks=roc_region is not None)
         slack = labelling.value + rounding
         upper = 0.5 * float(w @ w) * (1.0 + relative) + self.cost * slack
         square = float(g @ g) + combination_error(g, self.cost * of_columns, n_samples + n_terms)

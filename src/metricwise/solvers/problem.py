@@ -12,7 +12,7 @@ from metricwise._typing import Floats, Indices
 from metricwise.designs import Design
 from metricwise.designs.base import BoundsRounding, sample_sizes
 from metricwise.measures import Accuracy, HasMistakeCosts, Measure
-from metricwise.measures.base import GainsByRank, RestrictsLabellings, find_pair_range, loss_size
+from metricwise.measures.base import GainsByRank, RestrictsLabellings, find_roc_region, loss_size
 from metricwise.oracles import Labelling, Oracle, make_oracle
 from metricwise.oracles.base import BoundsSlack
 from metricwise.results import Certificate, Witness
@@ -86,7 +86,7 @@ class MultivariateProblem:
             terms = terms._replace(search=placing_error(*n_copies, float(np.abs(scores).max())))
         if isinstance(self.measure, RestrictsLabellings):
             terms = widen_restricted(terms, largest, scores, self.oracle.classes.weight_errors)
-        slack = oracle.violate(scores).value + slack_error(terms, ranks=find_pair_range(self.measure) is not None)
+        slack = oracle.violate(scores).value + slack_error(terms, ranks=find_roc_region(self.measure) is not None)
         upper = 0.5 * (float(w @ design.covector(w)) + errors.square) + self.cost * slack
         lower = self._dual_value(loss, float(g @ design.covector(g)) + errors.combination, n_terms)
         return Certificate(*replace_nan_bounds(upper, lower, slack))
@@ -120,8 +120,8 @@ class MultivariateProblem:
     def _largest_coefficients(self) -> Floats:
         n_samples, weights = self.design.shape[0], self.oracle.classes.weights
         weights = np.ones(n_samples) if weights is None else weights
-        positive, fpr_range = np.arange(n_samples) < self.n_pos, find_pair_range(self.measure)
-        return largest_coefficients(positive, weights, self.oracle.mistakes, fpr_range)
+        positive, roc_region = np.arange(n_samples) < self.n_pos, find_roc_region(self.measure)
+        return largest_coefficients(positive, weights, self.oracle.mistakes, roc_region)
 
     def with_cost(self, cost: float) -> MultivariateProblem:
         """Return the same problem with another cost of the slack."""

@@ -68,8 +68,9 @@ class AUCSVC(BatchClassifier):
     n_clusters : int, default=300
         Clusters of "kmeans".
     measure : str or Measure, default="roc_auc"
-        What to rank for. With ``norm=1`` also a part of the ROC curve, ``PartialAuc(0.0, 0.1)``, or gains by rank:
-        "average_precision", "ndcg" or "reciprocal_rank", which need sample weights that are whole numbers.
+        What to rank for. With ``norm=1`` also a part of the ROC curve, ``PartialAuc(0.0, 0.1)`` or
+        ``TwoWayPartialAuc(max_fpr=0.3, min_tpr=0.7)``, or gains by rank: "average_precision", "ndcg" or
+        "reciprocal_rank", which need sample weights that are whole numbers.
     threshold : {"cv", "train"} or float, default="cv"
         Where scores are cut into labels: where the balanced accuracy of out-of-fold ("cv") or training scores ("train")
         is best, or a number. The ranking does not depend on it. "cv" uses training scores, too, which differ little
