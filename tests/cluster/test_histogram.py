@@ -36,7 +36,8 @@ def train(measure, data, labels, **settings):
 
 
 @pytest.mark.parametrize(
-    ("measure", "kind"), [("f1", "dense"), ("f1", "CSR"), ("prbep", "frame"), ("roc_auc", "local labels")]
+    ("measure", "kind"),
+    [("f1", "dense"), ("f1", "CSR"), ("prbep", "frame"), ("roc_auc", "local labels"), ("two_way_partial_auc", "dense")],
 )
 def test_the_certificate_equals_that_in_memory(measure, kind, client):
     here, there = (train(measure, *samples) for samples in ((X, POSITIVE), SOURCES[kind]))
