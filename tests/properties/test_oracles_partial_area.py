@@ -16,6 +16,7 @@ from metricwise.oracles import make_oracle
 from metricwise.oracles.base import Classes
 from metricwise.oracles.partial_area import PartialAreaOracle
 from metricwise.oracles.ranking import PairOracle
+from metricwise.rounding import largest_coefficients
 from tests.properties.test_oracles import assert_consistent, half_steps, mixed_score
 
 USUAL = settings(max_examples=80, deadline=None)
@@ -164,17 +165,35 @@ def test_equals_the_best_of_all_ranks_on_many_samples(seed):
     case = make_random_case(seed)
     region, n_pos, n_neg, scores, weights = case
     labelling = make_region_oracle(region, n_pos, n_neg, weights).violate(scores)
-    expected = try_every_rank(*case)
-    assert labelling.value == pytest.approx(expected, rel=1e-8, abs=1e-8)
+    assert labelling.value == pytest.approx(try_every_rank(*case), rel=1e-8, abs=1e-8)
     assert_consistent(labelling, scores)
-    # The code of certificates finds the same, and the same labelling where ties are shared.
-    again = Slack(
-        RegionMeasure(region), np.arange(scores.size) < n_pos, np.ones(scores.size) if weights is None else weights, 1.0
-    )
-    assert again.at(scores) == pytest.approx(expected, rel=1e-8, abs=1e-8)
-    loss, c = again.labelling(scores, np.empty(2))
+
+
+@each_seed
+def test_the_slack_of_certificates_finds_the_same_labelling(seed):
+    case = make_random_case(seed)
+    region, n_pos, n_neg, scores, weights = case
+    truth, weights = np.arange(scores.size) < n_pos, np.ones(scores.size) if weights is None else weights
+    slack = Slack(RegionMeasure(region), truth, weights, 1.0)
+    assert slack.at(scores) == pytest.approx(try_every_rank(*case), rel=1e-8, abs=1e-8)
+    labelling = make_region_oracle(region, n_pos, n_neg, weights).violate(scores)
+    loss, coefficients = slack.labelling(scores, np.empty(2))
     assert loss == pytest.approx(labelling.loss, abs=1e-9)
-    np.testing.assert_allclose(c, labelling.coefficients(), atol=1e-12)
+    np.testing.assert_allclose(coefficients, labelling.coefficients(), atol=1e-12)
+
+
+@each_seed
+def test_bounds_of_coefficients_are_reached_by_the_worst_ranking(seed):
+    region, n_pos, n_neg, scores, weights = make_random_case(seed)
+    truth, oracle = np.arange(scores.size) < n_pos, make_region_oracle(region, n_pos, n_neg, weights)
+    largest = largest_coefficients(truth, np.ones(scores.size) if weights is None else weights, 1.0, region)
+    assert np.all(np.abs(oracle.violate(scores).coefficients()) <= largest * (1 + 1e-9))
+    # All positives are ranked below all negatives: those that count in full reach the bounds.
+    worst = np.abs(oracle.violate(np.where(truth, -2.0, 2.0) + 0.1 * np.sin(scores)).coefficients())
+    assert np.all(worst <= largest * (1 + 1e-9))
+    if region.height * n_pos > 10 and region.max_fpr * n_neg > 10:
+        assert np.any(worst[:n_pos] >= largest[:n_pos] * (1 - 1e-9))
+        assert np.any(worst[n_pos:] >= largest[n_pos:] * (1 - 1e-9))
 
 
 @each_seed

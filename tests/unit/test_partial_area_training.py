@@ -14,7 +14,8 @@ CORNER = TwoWayPartialAuc(max_fpr=0.6, min_tpr=0.8)
 def make_conflicting_data(copies=1, seed=0, low_positives=20, high_negatives=20):
     """Return data whose second feature ranks most pairs correctly, but a tenth of the negatives on top.
 
-    The first feature puts four fifths of the positives above all negatives, and the others below them.
+    The first feature puts four fifths of the positives above all negatives, and the others below them. The shares are
+    those of the default ``low_positives`` of 100 and ``high_negatives`` of 200.
     """
     rng = np.random.default_rng(seed)
     centres = [(2.5, 0.5), (-2.5, 0.5), (0.5, 2.0), (0.5, -2.0)]
@@ -76,10 +77,10 @@ def test_ranking_measures_have_no_intercept_and_a_threshold_for_balanced_labels(
 
 
 @pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("model", [MultivariateSVC(CORNER, threshold=0.0), AUCSVC(measure=CORNER, threshold=0.0)])
-def test_training_optimises_the_corner_of_few_false_alarms_and_high_recall(model, seed):
+@pytest.mark.parametrize("estimator", [MultivariateSVC, AUCSVC])
+def test_training_optimises_the_corner_of_few_false_alarms_and_high_recall(estimator, seed):
     X, y = make_low_positives(seed=seed)
-    part = model.fit(X, y)
+    part = estimator(measure=CORNER, threshold=0.0).fit(X, y)
     for other in ("roc_auc", START):
         scores = MultivariateSVC(other, threshold=0.0).fit(X, y).decision_function(X)
         assert CORNER.score(y, scores) < 0.5 and RocAuc().score(y, scores) > 0.87

@@ -304,7 +304,7 @@ def loss_size(measure: Any, n_pos: float, n_neg: float) -> float:
     """Return the sum of the absolute terms of the largest loss 1 - measure, which rounding errors are relative to.
 
     Most losses are at most one. Those of correlations reach two, where all labels are wrong. The loss of a ranking is a
-    difference of weights up to both ends of the range of false positive rates, divided by the area of the region; that
+    difference of weights up to both ends of the range of false positive rates, divided by the width of the range; that
     of gains is the difference of their best sum, which is one, and another.
 
     Examples
@@ -314,7 +314,7 @@ def loss_size(measure: Any, n_pos: float, n_neg: float) -> float:
     (1.0, 2.0, 2.0)
     """
     if isinstance(measure, RanksPairs):
-        return measure.roc_region.max_fpr / measure.roc_region.largest_area
+        return measure.roc_region.max_fpr / measure.roc_region.width
     if isinstance(measure, GainsByRank):
         return 2.0
     if isinstance(measure, RestrictsLabellings):
