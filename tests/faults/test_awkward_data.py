@@ -64,12 +64,14 @@ def test_samples_of_zeros_give_finite_models(measure):
 @pytest.mark.filterwarnings("ignore:the surrogate of")
 @pytest.mark.filterwarnings("ignore:training stopped")
 @pytest.mark.parametrize("size", [1e-150, 1e-20, 1e-8, 1e8, 1e20])
-@pytest.mark.parametrize("measure", ["f1", "accuracy", "prbep", "roc_auc", "partial_roc_auc", "g_mean"])
+@pytest.mark.parametrize(
+    "measure", ["f1", "accuracy", "prbep", "roc_auc", "partial_roc_auc", "two_way_partial_auc", "g_mean"]
+)
 def test_features_of_any_scale_give_finite_models(measure, size):
     assert_finite(MultivariateSVC(measure, max_iter=150).fit(size * X, Y), size * X)
 
 
-@pytest.mark.parametrize("measure", ["f1", "accuracy", "prbep", "roc_auc", "partial_roc_auc"])
+@pytest.mark.parametrize("measure", ["f1", "accuracy", "prbep", "roc_auc", "partial_roc_auc", "two_way_partial_auc"])
 def test_rescaled_features_and_C_give_the_same_scores(measure):
     """Features 1e4 times larger with a C 1e8 times smaller are the same problem in other units."""
     settings = {"fit_intercept": False, "threshold": 0.0, "tol": 1e-6}
@@ -89,7 +91,8 @@ def test_features_of_very_different_scales_converge_or_warn():
 
 
 @pytest.mark.parametrize(
-    "measure", ["f1", "accuracy", "g_mean", "prbep", "roc_auc", "partial_roc_auc", "matthews_corrcoef"]
+    "measure",
+    ["f1", "accuracy", "g_mean", "prbep", "roc_auc", "partial_roc_auc", "two_way_partial_auc", "matthews_corrcoef"],
 )
 def test_a_single_positive_is_accepted_with_a_warning(measure):
     y = np.zeros(60, dtype=int)
@@ -142,7 +145,7 @@ def test_constant_features_give_finite_models(measure, value):
 
 
 @pytest.mark.filterwarnings("ignore:the surrogate of")
-@pytest.mark.parametrize("measure", ["roc_auc", "partial_roc_auc", "prbep", "accuracy", "f1"])
+@pytest.mark.parametrize("measure", ["roc_auc", "partial_roc_auc", "two_way_partial_auc", "prbep", "accuracy", "f1"])
 def test_classes_with_equal_means_give_finite_models(measure):
     """The first cut vanishes up to rounding errors."""
     data = np.array([-2.0, 0.0, -2.0, 1.0, -1.0, 0.0, -2.0, 0.0, -2.0, -2.0, -1.0, -1.0])[:, None]

@@ -11,7 +11,7 @@ from metricwise.measures import get_measure
 from metricwise.solvers import make_problem
 from metricwise.solvers.line_search import Line, minimise_along
 
-NAMES = ("f1", "accuracy", "g_mean", "prbep", "roc_auc", "partial_roc_auc", "matthews_corrcoef")
+NAMES = ("f1", "accuracy", "g_mean", "prbep", "roc_auc", "partial_roc_auc", "two_way_partial_auc", "matthews_corrcoef")
 
 
 def make_random_line(name, seed):

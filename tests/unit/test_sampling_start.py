@@ -15,7 +15,9 @@ WITH, WITHOUT = CuttingPlane(sample_factor=8, smallest_sample=200), CuttingPlane
 
 
 @pytest.mark.parametrize("kind", ["dense samples", "sparse"])
-@pytest.mark.parametrize("name", ["f1", "accuracy", "g_mean", "prbep", "roc_auc", "partial_roc_auc", "precision_at_k"])
+@pytest.mark.parametrize(
+    "name", ["f1", "accuracy", "g_mean", "prbep", "roc_auc", "partial_roc_auc", "two_way_partial_auc", "precision_at_k"]
+)
 def test_the_objective_is_the_same_with_and_without_a_subsample(name, kind):
     problem = pose_problem(get_measure(name), store(X, kind), POSITIVE, C=0.05)
     results = [run(solver, problem, Limits(tol=TOL))[0] for solver in (WITH, WITHOUT)]

@@ -28,6 +28,7 @@ from metricwise.measures import (
     Jaccard,
     RecallAtPrecision,
     RocAuc,
+    TwoWayPartialAuc,
     get_measure,
 )
 
@@ -238,7 +239,9 @@ def test_intervals_for_few_new_samples_are_valid():
     assert 0.0 <= low < high <= 1.0
 
 
-@pytest.mark.parametrize("measure", [RocAuc(), get_measure("prbep"), RecallAtPrecision(0.9)])
+@pytest.mark.parametrize(
+    "measure", [RocAuc(), get_measure("prbep"), RecallAtPrecision(0.9), TwoWayPartialAuc(0.1, 0.8)]
+)
 def test_a_binned_posterior_has_the_value_and_interval_of_all_samples(measure):
     random = np.random.default_rng(3)
     truth = random.random(20_000) < 0.05
