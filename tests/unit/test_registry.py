@@ -210,7 +210,7 @@ def test_parameters_are_parsed_from_text(text, expected):
         ("f1:2", "no measure with a parameter 'f1:2'"),
         ("accuracy@5", "no measure with a parameter"),
         ("recall@precision:1.5", "does not fit"),
-        ("two-way-partial-auc:0.3", "largest false positive and the least true positive rate, such as 0.3,0.7"),
+        ("two-way-partial-auc:0.3", "largest false positive and the smallest true positive rate, such as 0.3,0.7"),
         ("two-way-partial-auc:0.3,1", "min_tpr must be at least 0 and below 1"),
     ],
 )

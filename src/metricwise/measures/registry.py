@@ -105,7 +105,7 @@ def get_measure(measure: str | Measure) -> Measure:
         contingency table followed by "macro", "micro", "weighted" or "samples" is its multiclass or multilabel average,
         as in scikit-learn. A parameter may follow: "f-beta:2", "gower-legendre:0.5",
         "partial-auc:0.05" (the largest false positive rate), "two-way-partial-auc:0.3,0.7" (the largest false positive
-        and the least true positive rate), "precision@100" (samples), "recall@5%" (of all samples),
+        and the smallest true positive rate), "precision@100" (samples), "recall@5%" (of all samples),
         "ndcg@10", "recall@precision:0.9", "precision@recall:0.8".
 
     Returns
@@ -224,10 +224,10 @@ def _make_top_k(measure: type[PrecisionAtK] | type[RecallAtK], text: str) -> Mea
 
 
 def _make_two_way(text: str) -> Measure:
-    """Return the two-way partial area of "0.3,0.7": the largest false positive and the least true positive rate."""
+    """Return the two-way partial area of "0.3,0.7": the largest false positive and the smallest true positive rate."""
     rates = text.split(",")
     if len(rates) != 2:
-        raise ValueError("give the largest false positive and the least true positive rate, such as 0.3,0.7")
+        raise ValueError("give the largest false positive and the smallest true positive rate, such as 0.3,0.7")
     return TwoWayPartialAuc(*map(float, rates))
 
 
