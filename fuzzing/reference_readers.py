@@ -83,6 +83,8 @@ def _read_npy(content: bytes) -> Numbers:
 def _read_npz(content: bytes) -> Numbers:
     matrix = sparse.load_npz(io.BytesIO(content))
     matrix.check_format(full_check=True)  # toarray does not check indices
+    if np.any(matrix.indptr[1:] < matrix.indptr[:-1]):  # overlooked where the last row ends below 1
+        raise ValueError("a row ends before it begins")
     return np.asarray(matrix.toarray(), dtype=np.float64)
 
 
