@@ -22,7 +22,7 @@ _HOMES = {
         "Accuracy AveragePrecision Averaged BalancedAccuracy CohenKappa FBeta GMean GowerLegendre HMean Jaccard MCC "
         "MinRate NDCG PRBEP PartialAuc PrecisionAtK PrecisionAtRecall QMean RecallAtK RecallAtPrecision ReciprocalRank "
         "RocAuc Share TwoWayPartialAuc "
-        "contingency_measure get_measure"
+        "contingency_measure get_measure score_queries"
     ),
     "metricwise.persistence": "load save",
     "metricwise.persistence.exports": "export_text to_onnx",

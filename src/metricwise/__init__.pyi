@@ -45,6 +45,7 @@ from metricwise.measures import (
     TwoWayPartialAuc,
     contingency_measure,
     get_measure,
+    score_queries,
 )
 from metricwise.persistence import load, save
 from metricwise.persistence.exports import export_text, to_onnx
@@ -127,5 +128,6 @@ __all__ = [
     "measure_names",
     "report",
     "save",
+    "score_queries",
     "to_onnx",
 ]

@@ -13,6 +13,7 @@ from metricwise.measures.base import (
     DeclaresSymmetric,
     DualRegion,
     GainsByRank,
+    GradesRelevance,
     HasDualRegion,
     HasMistakeCosts,
     HasMulticlassValue,
@@ -45,6 +46,7 @@ from metricwise.measures.contingency import (
 from metricwise.measures.costs import ContingencyCost, LinearContingencyCost, RatioContingencyCost
 from metricwise.measures.custom import ContingencyMeasure, RatioContingencyMeasure, contingency_measure
 from metricwise.measures.function_measures import FunctionMeasure, MissingFunction, MissingFunctionError
+from metricwise.measures.queries import score_queries
 from metricwise.measures.rank_gains import NDCG, AveragePrecision, ReciprocalRank
 from metricwise.measures.ranking import PartialAuc, RocAuc, TwoWayPartialAuc
 from metricwise.measures.registry import get_measure, register, registered_names
@@ -73,6 +75,7 @@ __all__ = [
     "GMean",
     "GainsByRank",
     "GowerLegendre",
+    "GradesRelevance",
     "HMean",
     "HasDualRegion",
     "HasMistakeCosts",
@@ -111,4 +114,5 @@ __all__ = [
     "is_symmetric",
     "register",
     "registered_names",
+    "score_queries",
 ]

@@ -223,6 +223,20 @@ class GainsByRank(Protocol):
     def rank_gain(self, i: Any, k: Any, n_pos: int) -> Any: ...
 
 
+@runtime_checkable
+class GradesRelevance(Protocol):
+    """A measure of gains by rank that also takes graded relevance, not negative, of which 0 gains nothing.
+
+    Its loss is then a mean of losses of two grades: for each level, samples of that grade or a higher one are the
+    positives. ``weigh_levels`` returns the shares of the levels, given the distinct grades above zero, ascending, and
+    the number of samples of each or a higher one.
+    """
+
+    def rank_gain(self, i: Any, k: Any, n_pos: int) -> Any: ...
+
+    def weigh_levels(self, levels: Floats, counts: Floats) -> Floats: ...
+
+
 Ranks = RanksPairs | GainsByRank  # the value depends on the order of the scores alone, and no sample has a label
 
 

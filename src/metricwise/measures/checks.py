@@ -84,6 +84,20 @@ def check_binary(values: ArrayLike, name: str) -> Mask:
     )
 
 
+def check_relevance(values: ArrayLike, name: str) -> Floats:
+    """Return relevances as floats, zero for -1 of the labels -1 and 1; raise ValueError if one is negative."""
+    array = check_finite(values, name)
+    if np.all((array == 1.0) | (array == -1.0)):
+        return np.maximum(array, 0.0)
+    if array.min() < 0.0:
+        bad = int(np.argmax(array < 0.0))
+        raise ValueError(
+            f"{name} holds relevances, which must not be negative, but {name}[{bad}] is {array[bad]:g}: shift the "
+            "grades so that the lowest is 0, which gains nothing."
+        )
+    return array
+
+
 def check_finite(values: ArrayLike, name: str) -> Floats:
     """Return ``values`` as floats; raise ValueError, with the first bad position, at NaN or infinity."""
     array = check_one_dimensional(values, name)
@@ -98,7 +112,7 @@ def check_finite(values: ArrayLike, name: str) -> Floats:
     return floats
 
 
-def check_weights(sample_weight: ArrayLike | None, y: Mask) -> Floats:
+def check_weights(sample_weight: ArrayLike | None, y: Mask | Floats) -> Floats:
     """Return one weight per sample of ``y``, ones by default; raise ValueError if negative, not finite or all zero."""
     if sample_weight is None:
         return np.ones(len(y))

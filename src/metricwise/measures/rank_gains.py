@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,9 +16,11 @@ from numpy.typing import ArrayLike
 from metricwise._state import stored_fields
 from metricwise._typing import Floats
 from metricwise.measures.base import Response
+from metricwise.measures.checks import check_finite, check_relevance, check_same_length, check_weights
 from metricwise.measures.tables import divide
 from metricwise.measures.thresholds import ScoreGroups, group_by_score
 
+_LARGEST_EXPONENT = 1000.0  # of two, so that sums over gains stay finite
 _LISTED_RANKS = 1 << 20  # discounts of later ranks are integrated: their sum is then exact to the last digits
 
 
@@ -72,47 +74,106 @@ class AveragePrecision(_RankGains):
 
 
 @stored_fields(version=1)
-@dataclass(frozen=True)
-class NDCG(_RankGains):
-    """The normalised discounted cumulative gain: positives at rank k gain 1 / log2(k + 1), over what is best.
+@dataclass(frozen=True, repr=False)
+class NDCG:
+    """The normalised discounted cumulative gain: a sample at rank k gains g / log2(k + 1), over what is best.
 
-    It is ``sklearn.metrics.ndcg_score`` for one query whose positives have the relevance one. Samples with equal scores
-    share the gains of their ranks, which is the mean over all orders of them. A sample of weight w takes w ranks, so
-    that a weight of 2 equals a sample given twice. Without positives it is 0, without negatives 1.
+    It is ``sklearn.metrics.ndcg_score`` for one query: g is the relevance of the sample, one for positives and zero for
+    negatives, or any number that is not negative. Samples with equal scores share the gains of their ranks, which is
+    the mean over all orders of them. A sample of weight w takes w ranks, so that a weight of 2 equals a sample given
+    twice. If no sample is relevant it is 0, if all are equally relevant 1.
 
     Parameters
     ----------
     k : int, optional
         Ranks that count, from the top; by default all. As in scikit-learn, all count if there are fewer than ``k``.
+    gain : {"linear", "exponential"}, default="linear"
+        What a relevance r gains: r itself, as in scikit-learn, or 2^r - 1, as in LightGBM and XGBoost. For positives
+        and negatives both are the same.
 
     Notes
     -----
     Training needs sample weights that are whole numbers, and ``k=None``: gains that end at a rank are not convex in
-    it, so that the most violated ranking is not found rank by rank. Train for ``"ndcg"`` and evaluate ``NDCG(k)``.
+    it, so that the most violated ranking is not found rank by rank. Train for ``"ndcg"`` and evaluate ``NDCG(k)``. More
+    than two grades of relevance are trained for by `metricwise.RankingSVC`.
 
     Examples
     --------
     >>> from metricwise.measures import NDCG
     >>> round(NDCG().score([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]), 4), NDCG(k=1).score([0, 1], [0.2, 0.7])
     (0.9197, 1.0)
+    >>> relevance, scores = [0, 3, 1, 2], [0.1, 0.4, 0.35, 0.8]
+    >>> round(NDCG().score(relevance, scores), 4), round(NDCG(gain="exponential").score(relevance, scores), 4)
+    (0.9225, 0.8428)
     """
 
     k: int | None = None
+    gain: Literal["linear", "exponential"] = "linear"
 
     name: ClassVar[str] = "ndcg"
+    response: ClassVar[Response] = "scores"
 
     def __post_init__(self) -> None:
+        if self.gain not in ("linear", "exponential"):
+            raise ValueError(f"gain must be 'linear' or 'exponential', got {self.gain!r}.")
         if self.k is None:
             return
         if isinstance(self.k, bool) or not isinstance(self.k, Integral) or self.k < 1:
             raise ValueError(f"k must be a positive integer, the number of ranks that count, or None, got {self.k!r}.")
         object.__setattr__(self, "k", int(self.k))
 
-    def _value(self, groups: ScoreGroups) -> float:
-        weight = groups.positives + groups.negatives
-        gained = np.diff(self._sum_discounts(np.cumsum(weight)), prepend=0.0)
-        best = self._sum_discounts(groups.positives.sum(keepdims=True))[0]
-        return float(divide(groups.positives, weight) @ gained / best)
+    def __repr__(self) -> str:
+        gain = "" if self.gain == "linear" else f", gain={self.gain!r}"
+        return f"NDCG(k={self.k!r}{gain})"
+
+    def score(self, y: ArrayLike, response: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Evaluate scores ``response`` against the relevance ``y`` (not negative; or -1 and 1, or booleans)."""
+        gains = self.grade_gain(check_relevance(y, "y"))
+        scores = check_finite(response, "scores")
+        check_same_length(scores, "scores", gains, "y")
+        weights = check_weights(sample_weight, gains)
+        _, tied = np.unique(-scores, return_inverse=True)
+        total = np.bincount(tied, weights=weights)
+        gained = np.diff(self._sum_discounts(np.cumsum(total)), prepend=0.0)
+        order = np.argsort(-gains, kind="stable")
+        ideal = gains[order] @ np.diff(self._sum_discounts(np.cumsum(weights[order])), prepend=0.0)
+        return float(divide(np.bincount(tied, weights=weights * gains), total) @ gained / ideal) if ideal else 0.0
+
+    def mistakes_per_loss(self, n_pos: float, n_neg: float) -> float:
+        """Return the number of single mistakes that make up a loss of one: all samples, as for the ROC area."""
+        return float(n_pos + n_neg)
+
+    def grade_gain(self, relevance: Floats) -> Floats:
+        """Return what grades of relevance gain at the first rank."""
+        if self.gain == "linear":
+            return relevance
+        if np.any(relevance > _LARGEST_EXPONENT):
+            raise ValueError(
+                f"y has the relevance {relevance.max():g}, and 2^{relevance.max():g} is too large for gain="
+                "'exponential': number the grades 0, 1, 2, ..., or set gain='linear'."
+            )
+        return np.asarray(np.exp2(relevance) - 1.0, dtype=np.float64)
+
+    def weigh_levels(self, levels: Floats, counts: Floats) -> Floats:
+        """Return the shares of two-grade losses in that of graded relevance.
+
+        The gain of a relevance r is the sum of what levels l <= r add to it, and the ideal order is the same for all
+        levels. So 1 - NDCG is the mean of 1 - NDCG of the relevances [r >= l], weighted by what they gain at best.
+
+        Parameters
+        ----------
+        levels : array
+            The distinct grades of a query, ascending and above zero.
+        counts : array
+            Number of samples of each grade or a higher one.
+
+        Examples
+        --------
+        >>> NDCG().weigh_levels(np.array([1.0, 2.0]), np.array([3.0, 1.0])).round(3)  # (1 + 0.63 + 0.5) : 1
+        array([0.681, 0.319])
+        """
+        best = np.diff(self.grade_gain(levels), prepend=0.0) * self._sum_discounts(counts)
+        return np.asarray(best / best.sum(), dtype=np.float64)
 
     def _sum_discounts(self, ranks: Floats) -> Floats:
         """Return the sums of the discounts of the first ranks that count; ranks may end within one."""

@@ -200,7 +200,8 @@ def expectation_of(model: Any) -> tuple[float, float, float] | None:
     return None
 
 
-_WITH_SETTINGS = (*(NDCG, PartialAuc, PrecisionAtK, PrecisionAtRecall, RecallAtK, RecallAtPrecision, TwoWayPartialAuc),)
+_WITH_SETTINGS = (NDCG, PartialAuc, PrecisionAtK, PrecisionAtRecall, RecallAtK, RecallAtPrecision, TwoWayPartialAuc)
+_USUAL_GAIN = ("gain", "linear")
 _TITLES = {
     "f1": "F1",
     "f2": "F2",
@@ -249,7 +250,11 @@ def title_of(measure: Measure) -> str:
         return f"{measure.average} {title_of(measure.base)}"
     if isinstance(measure, _WITH_SETTINGS):
         settings = ((one.name, getattr(measure, one.name)) for one in fields(measure) if one.init)
-        shown = [(name, value) for name, value in settings if value is not None and not isinstance(value, bool)]
+        shown = [
+            (name, value)
+            for name, value in settings
+            if value is not None and not isinstance(value, bool) and (name, value) != _USUAL_GAIN
+        ]
         values = ", ".join(f"{name}={value if isinstance(value, str) else f'{value:g}'}" for name, value in shown)
         return f"{_TITLES[measure.name]} ({values})" if shown else _TITLES[measure.name]
     return _TITLES.get(measure.name, measure.name)
