@@ -18,6 +18,7 @@ Y = (X[:, 0] - X[:, 1] + 0.8 * _RNG.normal(size=600) > 0.7).astype(int)
 _NAMES = (
     "MultivariateSVC",
     "AUCSVC",
+    "RankingSVC",
     "SmoothedSVC",
     "FeatureSelectingSVC",
     "AMPClassifier",

@@ -51,6 +51,7 @@ TRAININGS: dict[str, tuple[Train, dict[str, Any]]] = {
     "MultivariateSVC, bins": (lambda **s: _fit(mw.MultivariateSVC("f1", threshold="train", score_bins=64), **s), {}),
     "AUCSVC": (lambda **s: _fit(mw.AUCSVC(threshold=0.0), **s), {}),
     "AUCSVC, squares": (lambda **s: _fit(mw.AUCSVC(norm=2, threshold=0.0), **s), {}),
+    "RankingSVC": (lambda **s: _fit(mw.RankingSVC(), THREE, **s), {}),
     "AMPClassifier": (lambda **s: _fit(mw.AMPClassifier("f1", threshold=0.0), **s), {}),
     "STAMPClassifier": (lambda **s: _fit(mw.STAMPClassifier("f1"), **s), STREAM),
     "STAMPClassifier, stream": (lambda **s: _fit_stream(mw.STAMPClassifier("f1"), **s), STREAM),

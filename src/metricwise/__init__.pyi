@@ -12,6 +12,7 @@ from metricwise.estimators.svm.amp import AMPClassifier
 from metricwise.estimators.svm.auc_svc import AUCSVC
 from metricwise.estimators.svm.feature_selecting_svc import FeatureSelectingSVC
 from metricwise.estimators.svm.multivariate_svc import MultivariateSVC
+from metricwise.estimators.svm.ranking_svc import RankingSVC
 from metricwise.estimators.svm.smoothed_svc import SmoothedSVC
 from metricwise.estimators.svm.sparse_coding import SparseCodingClassifier
 from metricwise.estimators.wrappers.adapted.classifier import AdaptedSVC
@@ -104,6 +105,7 @@ __all__ = [
     "PrecisionAtRecall",
     "ProbabilisticClassifierChain",
     "QMean",
+    "RankingSVC",
     "RecallAtK",
     "RecallAtPrecision",
     "ReciprocalRank",

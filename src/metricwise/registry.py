@@ -54,6 +54,8 @@ class EstimatorEntry:
         Whether it takes constraints (``subject_to``) that hold on new samples with a ``confidence``.
     has_certificate : bool
         Whether `metricwise.certify` can recompute the bounds of its training objective.
+    ranks_queries : bool
+        Whether it ranks the samples of queries by their relevance: no classifier, and without a threshold.
     """
 
     name: str
@@ -68,6 +70,7 @@ class EstimatorEntry:
     thresholds_learner: bool = False
     has_guarantees: bool = False
     has_certificate: bool = False
+    ranks_queries: bool = False
 
     def load(self) -> Any:
         """Return the class."""
@@ -142,6 +145,18 @@ _ENTRIES = (
         has_checkpoints=True,
         is_linear=True,
         has_certificate=True,
+    ),
+    EstimatorEntry(
+        "RankingSVC",
+        "metricwise.estimators.svm.ranking_svc",
+        "svm",
+        "ranking-svm",
+        "learning to rank: SVM for the rankings of queries, which may be graded (Yue et al. 2007)",
+        ("metricwise.measures.base:GainsByRank",),
+        has_checkpoints=True,
+        is_linear=True,
+        has_certificate=True,
+        ranks_queries=True,
     ),
     EstimatorEntry(
         "SparseCodingClassifier",

@@ -16,6 +16,7 @@ N = 80
 X = RNG.normal(size=(N, 3))
 Y = (X @ [1.0, -1.0, 0.5] + 0.3 * RNG.normal(size=N) > 0.5).astype(int)
 WEIGHTS = RNG.random(N) + 0.5
+QUERIES = np.arange(N) % 10
 ODD = np.arange(N) % 2 == 1
 UNIT = X / np.abs(X).max()
 
@@ -27,6 +28,7 @@ MODELS = {
     "SmoothedSVC": lambda: metricwise.SmoothedSVC("roc_auc", max_iter=50),
     "FeatureSelectingSVC": lambda: metricwise.FeatureSelectingSVC("f1"),
     "SparseCodingClassifier": lambda: metricwise.SparseCodingClassifier("f1", max_iter=5),
+    "RankingSVC": lambda: metricwise.RankingSVC("ndcg"),
     "AMPClassifier": lambda: metricwise.AMPClassifier("f1"),
     "SPADEClassifier": lambda: metricwise.SPADEClassifier("g_mean"),
     "STAMPClassifier": lambda: metricwise.STAMPClassifier("f1"),
@@ -64,10 +66,13 @@ def fit(model, samples, weights):
     """Return the fitted model, or None if one clear error was raised; all other errors are raised."""
     is_multilabel = type(model).__name__ in ("BinaryRelevance", "ProbabilisticClassifierChain")
     y = np.column_stack([Y, X[:, 1] > 0.3]).astype(int) if is_multilabel else Y
+    given = {} if weights is None else {"sample_weight": weights}
+    if type(model).__name__ == "RankingSVC":  # which weighs queries
+        given = {"groups": QUERIES} | {name: values[QUERIES] for name, values in given.items()}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            model.fit(samples, y, **({} if weights is None else {"sample_weight": weights}))
+            model.fit(samples, y, **given)
         except ValueError as error:
             assert any(words in str(error) for words in REFUSALS), error
             assert not caught

@@ -135,6 +135,7 @@ MODELS: dict[str, Callable[[], tuple[Any, Any]]] = {
     ),
     "AUC SVM": lambda: (mw.AUCSVC().fit(X, y), X),
     "AUC SVM, squares": lambda: (mw.AUCSVC(norm=2, kernel="rbf").fit(X, y), X),
+    "ranking SVM": lambda: (mw.RankingSVC(mw.NDCG(gain="exponential")).fit(X, y, groups=np.arange(len(y)) % 5), X),
     "labels": lambda: (mw.BinaryRelevance(inference="meuf").fit(LABELS_X, LABELS_Y), LABELS_X),
     "labels, sparse": lambda: (
         mw.BinaryRelevance(LogisticRegression(), inference="macro_f").fit(LABELS_X, sparse.csr_matrix(LABELS_Y)),

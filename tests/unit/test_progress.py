@@ -140,6 +140,7 @@ MODELS: dict[str, tuple[Any, str]] = {
     "AdaptedSVC": (mw.AdaptedSVC(estimators=[("line", LogisticRegression())], cv=2), "training 3 of 3"),
     "MultivariateSVC": (mw.MultivariateSVC(cv=2), "fold 2 of 2, iteration 1, gap "),
     "AUCSVC": (mw.AUCSVC(threshold="train"), "iteration 1, gap "),
+    "RankingSVC": (mw.RankingSVC(), "iteration 1, gap "),
     "SmoothedSVC": (mw.SmoothedSVC(threshold="train"), "iteration 1, gap "),
     "FeatureSelectingSVC": (mw.FeatureSelectingSVC(threshold="train", n_features=3), "iteration 1, gap "),
     "SparseCodingClassifier": (mw.SparseCodingClassifier(threshold="train", max_iter=2), "iteration 1, gap "),

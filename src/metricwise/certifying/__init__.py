@@ -26,6 +26,7 @@ from metricwise.certifying.data import KernelData, LinearData, SamplesInBlocks, 
 from metricwise.certifying.fitted import FittedModel, read_model
 from metricwise.certifying.kernels import check_gamma, check_support
 from metricwise.certifying.problems import BinaryProblem, derive_problems, weigh_positives
+from metricwise.certifying.queries import certify_queries
 from metricwise.clusters import is_dask, load_into_memory, refuse_client
 from metricwise.measures import Accuracy, HasMistakeCosts
 from metricwise.results import Certificate, Objective, Result
@@ -34,13 +35,13 @@ __all__ = ["certify"]
 
 
 def certify(
-    model: Any, X: Any, y: Any = None, sample_weight: Any = None, *, client: Any = None
+    model: Any, X: Any, y: Any = None, sample_weight: Any = None, *, groups: Any = None, client: Any = None
 ) -> Certificate | list[Certificate]:
     """Recompute the bounds of a fitted model's training objective.
 
     Parameters
     ----------
-    model : fitted MultivariateSVC, SmoothedSVC, FeatureSelectingSVC, AUCSVC or AMPClassifier
+    model : fitted MultivariateSVC, SmoothedSVC, FeatureSelectingSVC, AUCSVC, RankingSVC or AMPClassifier
         With an approximation of a kernel, the bounds are those of the exact kernel's objective, and show what the
         approximation costs.
     X : array, sparse matrix, samples on disk or Dask collection of shape (n_samples, n_features)
@@ -50,6 +51,8 @@ def certify(
         Their labels, in memory or a Dask collection. May be left out if X is on disk and has labels.
     sample_weight : array of shape (n_samples,), optional
         Their weights in training, in memory or a Dask collection.
+    groups : array of shape (n_samples,), optional
+        The queries of RankingSVC; other models have the same bounds with any groups.
     client : distributed.Client, optional
         The client of a Dask collection; by default the one started last.
 
@@ -84,6 +87,8 @@ def certify(
     fitted = read_model(model)
     X, y, sample_weight = _locate_data(fitted, X, y, sample_weight, client)
     _check_shapes(fitted, X, y)
+    if fitted.ranks_queries:
+        return certify_queries(fitted, X, y, sample_weight, load_into_memory(groups))
     if fitted.kernel is not None:
         check_support(fitted.kernel, X)
         check_gamma(fitted.kernel, X)

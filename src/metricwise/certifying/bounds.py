@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from metricwise._typing import Floats
 from metricwise.certifying.bounded_problem import BoundedProblem
-from metricwise.certifying.data import dense_points
+from metricwise.certifying.data import TrainingData, dense_points
 from metricwise.certifying.levels import bound_level
 from metricwise.certifying.slack import Slack
 from metricwise.certifying.smoothed_labellings import smoothed_labelling
@@ -35,33 +37,59 @@ def compute_bounds(problem: BoundedProblem, result: Result) -> Certificate:
 
 
 def bound_slack(problem: BoundedProblem, result: Result) -> Certificate:
-    """Bound 1/2 |w|^2 + C u R(w): above by the weights, below by the witness's combination of labellings.
-
-    Both are widened by the rounding errors of their sums. No objective is negative.
-    """
-    data = problem.data
+    """Bound 1/2 |w|^2 + C u R(w): above by the weights, below by the witness's combination of labellings."""
     u = float(problem.measure.mistakes_per_loss(problem.n_pos, problem.n_neg))
-    cost = problem.C * u
     slack = Slack(problem.measure, problem.positive, problem.weights, u)
+    label = partial(smoothed_labelling, slack) if result.problem.smoothing is not None else None
+    return bound_by_witness(problem.data, problem.C * u, slack, partial(_bound_slack_error, slack), result, label)
+
+
+def bound_by_witness(
+    data: TrainingData,
+    cost: float,
+    slack: Any,
+    bound_error: Callable[[Floats, Floats], float],
+    result: Result,
+    smooth: Callable[[Floats, float], tuple[float, Floats, Floats]] | None = None,
+) -> Certificate:
+    """Bound 1/2 |w|^2 + cost * slack. Both bounds are widened by the rounding errors of their sums.
+
+    No objective is negative.
+
+    Parameters
+    ----------
+    data : TrainingData
+        The samples.
+    cost : float
+        Cost of the slack.
+    slack : Slack or QuerySlack
+        The slack at given scores, and its labellings.
+    bound_error : callable
+        By how much the slack may differ from that of the exact scores, given the scores and their errors.
+    result : Result
+        Weights and witness.
+    smooth : callable, optional
+        Returns the loss, the coefficients and their sizes of a labelling that is smoothed.
+    """
     shares = np.asarray(result.witness.shares)
     if np.any(shares < 0.0) or shares.sum() > 1.0 + 1e-9:
         raise ValueError("the model's witness is not a convex combination of labellings: train the model again")
     shares = shares / max(float(shares.sum()), 1.0)
-    loss, combined, sizes = 0.0, np.zeros(problem.positive.size), np.zeros(problem.positive.size)
+    scores = data.scores(result.weights)
+    loss, combined, sizes = 0.0, np.zeros(scores.size), np.zeros(scores.size)
     n_terms = shares.size
     for share, point, table in zip(shares, dense_points(result.witness.points), result.witness.tables, strict=True):
-        if result.problem.smoothing is None:
+        if smooth is None or result.problem.smoothing is None:
             labelling_loss, c = slack.labelling(data.scores(point), table)
             terms = np.abs(c)
         else:
-            labelling_loss, c, terms = smoothed_labelling(slack, data.scores(point), result.problem.smoothing)
+            labelling_loss, c, terms = smooth(data.scores(point), result.problem.smoothing)
             n_terms = max(n_terms, 8 * c.size)
         loss += share * labelling_loss
         combined += share * c
         sizes += share * terms
-    scores = data.scores(result.weights)
     errors = data.rounding_errors(result.weights, cost * combined, cost * sizes, n_terms)
-    violation = slack.at(scores) + _bound_slack_error(slack, scores, errors.scores)
+    violation = slack.at(scores) + bound_error(scores, errors.scores)
     upper = 0.5 * (data.square(result.weights) + errors.square) + cost * violation
     square = data.square(data.combine(cost * combined)) + errors.combination
     lower = slack_dual(cost, loss, square, (slack.loss_size, slack.n_copies, shares.size))

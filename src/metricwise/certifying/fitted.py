@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from metricwise._typing import Floats, Indices, Labels
 from metricwise.measures.base import Ranks
 from metricwise.registry import entries, entry_of, join_names
@@ -68,6 +70,8 @@ class FittedModel:
         One per binary problem.
     kernel : FittedKernel, optional
         None for linear models.
+    ranks_queries : bool
+        Whether it was trained on queries, and has no classes.
     """
 
     name: str
@@ -83,11 +87,16 @@ class FittedModel:
     intercepts: Floats
     results: tuple[Result, ...]
     kernel: FittedKernel | None
+    ranks_queries: bool = False
 
     @property
     def needs_samples_in_memory(self) -> bool:
         """Whether the certificate selects single samples or columns."""
-        return self.kernel is not None or any(result.problem.columns is not None for result in self.results)
+        return (
+            self.kernel is not None
+            or self.ranks_queries
+            or any(result.problem.columns is not None for result in self.results)
+        )
 
 
 def read_model(model: Any) -> FittedModel:
@@ -108,12 +117,18 @@ def read_model(model: Any) -> FittedModel:
         pos_label=values.get("pos_label"),
         constant=_derive_constant(values),
         n_features=int(values["n_features_in_"]),
-        classes=values["classes_"],
+        classes=values.get("classes_", np.empty(0)),
         coefficients=values["coef_" if is_linear else "dual_coef_"],
         intercepts=values["intercept_"],
         results=results,
         kernel=None if is_linear else _read_kernel(values),
+        ranks_queries=_ranks_queries(model),
     )
+
+
+def _ranks_queries(model: Any) -> bool:
+    entry = entry_of(model)
+    return entry is not None and entry.ranks_queries
 
 
 def _read_results(model: Any) -> tuple[Result, ...]:

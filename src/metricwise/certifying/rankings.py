@@ -39,13 +39,14 @@ class Rankings:
         if not _has_known_shape(measure):
             self._check_shape()
 
-    def _gains(self, i: Counts, k: Counts) -> Floats:
+    def gains(self, i: Counts, k: Counts) -> Floats:
+        """Return the gains of the i-th best positives at ranks k."""
         return np.asarray(self.measure.rank_gain(i, k, self.n_pos), dtype=np.float64)
 
     def _check_shape(self) -> None:
         """Raise unless gains fall ever more slowly with the rank, which places of negatives rely on."""
         for i in range(1, self.n_pos + 1):
-            own = self._gains(np.full(self.n_neg + 1, i), np.arange(i, i + self.n_neg + 1))
+            own = self.gains(np.full(self.n_neg + 1, i), np.arange(i, i + self.n_neg + 1))
             lost, room = own[:-1] - own[1:], _SHAPE_ERROR * np.abs(own[:-1])
             bends = np.any(lost[1:] > lost[:-1] + room[:-1])
             if bends or np.any(lost < -room) or not np.all(own >= 0.0):
@@ -64,7 +65,7 @@ class Rankings:
         above = self._place(pos.scores, neg.scores, reach / self.n_neg)
         i = np.arange(1, self.n_pos + 1)
         before = np.cumsum(np.bincount(above, minlength=self.n_pos + 1))[:-1]  # negatives above every positive
-        loss = float((self._gains(i, i) - self._gains(i, i + before)).sum())
+        loss = float((self.gains(i, i) - self.gains(i, i + before)).sum())
         c, scale = np.zeros(scores.size), float(self.n_pos) * float(self.n_neg)
         c[self.positive], c[~self.positive] = -pos.average(before) / scale, neg.average(self.n_pos - above) / scale
         return loss, c
@@ -85,11 +86,11 @@ class Rankings:
     def _place_some(self, pos: Floats, neg: Floats, j: Counts, high: Counts, low: Counts, reach: float) -> Counts:
         """Return the best places of some negatives between the places ``high`` and ``low`` of each."""
         places, scale = low.copy(), float(self.n_pos) * float(self.n_neg)
-        for some, width in _group_by_width(low - high):
+        for some, width in group_by_width(low - high):
             i = low[some, None] - np.arange(width)  # the positives that it may pass, the last first
             may_pass = i > high[some, None]
             i, negative = np.maximum(i, 1), j[some, None]
-            lost = self._gains(i, i + negative) - self._gains(i, i + negative + 1)
+            lost = self.gains(i, i + negative) - self.gains(i, i + negative + 1)
             worth = lost - (pos[i - 1] - neg[negative]) / scale
             sums = np.cumsum(np.where(may_pass, worth, -np.inf), axis=1)
             best = sums.max(axis=1)
@@ -103,7 +104,7 @@ def _has_known_shape(measure: Any) -> bool:
     return type(measure) in (AveragePrecision, ReciprocalRank) or (type(measure) is NDCG and measure.k is None)
 
 
-def _group_by_width(widths: Counts) -> Iterator[tuple[Counts, int]]:
+def group_by_width(widths: Counts) -> Iterator[tuple[Counts, int]]:
     """Yield indices of similar widths above zero, and the largest of them; few at a time if they are wide."""
     doublings = np.frexp(widths.astype(np.float64))[1]
     for doubling in np.unique(doublings[widths > 0]):

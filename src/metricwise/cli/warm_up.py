@@ -72,7 +72,7 @@ def _training_tasks(entry: EstimatorEntry) -> Iterator[Callable[[], Any]]:
     if entry.family == "svm" and entry.command_name != "sparse-coding":
         settings += [{"measure": name} for name in measure_names(entry.name)]
     yield from (partial(_train, entry, matrices[0], chosen) for chosen in settings)
-    if entry.family == "svm":  # samples with weights have functions of their own
+    if entry.family == "svm" and not entry.ranks_queries:  # samples with weights have functions of their own
         yield from (partial(_train, entry, matrices[0], chosen, weighted=True) for chosen in [{}, *settings])
 
 

@@ -72,7 +72,7 @@ def _sort_by_digits(bits, keys, indices, counts):
     while first < n:
         last = _end_of_run(sorted_keys, first)
         if last - first > 1:
-            _shell_sort(sorted_keys, sorted_indices, first, last)
+            shell_sort(sorted_keys, sorted_indices, first, last)
         first = last
     for i in range(n):
         sorted_keys[i] = _bits_of_key(sorted_keys[i])
@@ -89,7 +89,7 @@ def _end_of_run(keys, first):
 
 
 @helper
-def _shell_sort(keys, indices, first, last):
+def shell_sort(keys, indices, first, last):
     """Sort a run in place by insertion with shrinking gaps, which is far from quadratic on long runs."""
     gap = 1
     while gap < (last - first) // 3:

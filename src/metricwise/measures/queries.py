@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from metricwise._typing import Floats, Indices
+from metricwise._typing import Floats, Integers
 from metricwise.measures.base import GradesRelevance, Measure, Ranks
 from metricwise.measures.checks import (
     check_binary,
@@ -15,6 +15,7 @@ from metricwise.measures.checks import (
     check_one_dimensional,
     check_relevance,
     check_same_length,
+    check_weights,
 )
 from metricwise.measures.registry import get_measure
 
@@ -28,6 +29,7 @@ def score_queries(
     scores: ArrayLike,
     groups: ArrayLike | None = ...,
     *,
+    sample_weight: ArrayLike | None = ...,
     no_relevant: NoRelevant = ...,
     per_query: Literal[False] = ...,
 ) -> float: ...
@@ -38,6 +40,7 @@ def score_queries(
     scores: ArrayLike,
     groups: ArrayLike | None = ...,
     *,
+    sample_weight: ArrayLike | None = ...,
     no_relevant: NoRelevant = ...,
     per_query: Literal[True],
 ) -> dict[Any, float]: ...
@@ -47,6 +50,7 @@ def score_queries(
     scores: ArrayLike,
     groups: ArrayLike | None = None,
     *,
+    sample_weight: ArrayLike | None = None,
     no_relevant: NoRelevant = "zero",
     per_query: bool = False,
 ) -> float | dict[Any, float]:
@@ -62,6 +66,8 @@ def score_queries(
         Scores, the greatest of a query first.
     groups : array of shape (n_samples,), optional
         The query of every sample, in any order; by default all samples are one query.
+    sample_weight : array of shape (n_samples,), optional
+        Weights of the queries in the mean, equal for all samples of a query; those of weight 0 are left out.
     no_relevant : {"zero", "one", "skip", "raise"}, default="zero"
         What a query without any relevant sample counts: 0, as in `sklearn.metrics.ndcg_score`; 1, as in LightGBM;
         nothing, so that the mean is over the other queries; or an error that names it.
@@ -97,9 +103,13 @@ def score_queries(
     relevance = check_relevance(y, "y") if isinstance(found, GradesRelevance) else check_binary(y, "y")
     real = check_finite(scores, "scores")
     check_same_length(real, "scores", relevance, "y")
+    queries, codes = encode_queries(groups, relevance.size)
+    weights = weigh_queries(queries, codes, check_weights(sample_weight, relevance))
+    parts = np.split(np.argsort(codes, kind="stable"), np.cumsum(np.bincount(codes))[:-1])
     values = {
         query: _score_query(found, query, relevance[samples], real[samples], no_relevant)
-        for query, samples in split_queries(groups, relevance.size)
+        for query, samples, weight in zip(queries, parts, weights, strict=True)
+        if weight > 0.0
     }
     kept = {query: value for query, value in values.items() if value is not None}
     if per_query:
@@ -109,29 +119,46 @@ def score_queries(
             f"none of the {len(values)} queries has a relevant sample, and no_relevant='skip' leaves out all of them: "
             "check y, or set no_relevant='zero'."
         )
-    return float(np.mean(list(kept.values())))
+    of_queries = dict(zip(queries, weights, strict=True))
+    return float(np.average(list(kept.values()), weights=[of_queries[query] for query in kept]))
 
 
-def split_queries(groups: ArrayLike | None, n_samples: int) -> list[tuple[Any, Indices]]:
-    """Return every query and its samples, queries in sorted order; all samples are one query without groups.
+def encode_queries(groups: ArrayLike | None, n_samples: int) -> tuple[list[Any], Integers]:
+    """Return the queries in sorted order, and the number of that of every sample; without groups there is one, None.
 
     Examples
     --------
-    >>> split_queries(["b", "a", "b"], 3)
-    [('a', array([1])), ('b', array([0, 2]))]
+    >>> encode_queries(["b", "a", "b"], 3)
+    (['a', 'b'], array([1, 0, 1]))
     """
     if groups is None:
-        return [(None, np.arange(n_samples))]
+        return [None], np.zeros(n_samples, dtype=np.int64)
     names = check_one_dimensional(groups, "groups")
     if names.size != n_samples:
         raise ValueError(f"groups has {names.size} entries for {n_samples} samples; pass the query of every sample.")
-    if names.dtype.kind == "f" and np.isnan(names).any():
+    missing = [at for at, name in enumerate(names.tolist()) if name is None or name != name]
+    if missing:
         raise ValueError(
-            f"groups[{int(np.argmax(np.isnan(names)))}] is missing; pass the query of every sample, or leave it out."
+            f"groups[{missing[0]}] is missing; pass the query of every sample, or leave out samples without one."
         )
+    if names.dtype == object:
+        names = names.astype(np.str_)  # mixed types cannot be sorted
     distinct, codes = np.unique(names, return_inverse=True)
-    parts = np.split(np.argsort(codes, kind="stable"), np.cumsum(np.bincount(codes))[:-1])
-    return list(zip(distinct.tolist(), parts, strict=True))
+    return distinct.tolist(), codes.astype(np.int64)
+
+
+def weigh_queries(names: list[Any], codes: Integers, weights: Floats) -> Floats:
+    """Return the weight of every query, given those of the samples; raise a ValueError if they differ within one."""
+    of_queries = np.empty(len(names))
+    of_queries[codes] = weights
+    differs = np.flatnonzero(of_queries[codes] != weights)
+    if differs.size:
+        which = "the samples" if names == [None] else f"samples of query {names[codes[differs[0]]]!r}"
+        raise ValueError(
+            f"sample_weight weighs queries, and {which} have different weights, {weights[differs[0]]:g} and "
+            f"{of_queries[codes[differs[0]]]:g}: give all samples of a query its weight"
+        )
+    return of_queries
 
 
 def _score_query(measure: Measure, query: Any, y: Any, scores: Floats, no_relevant: NoRelevant) -> float | None:

@@ -82,8 +82,7 @@ class MultivariateProblem:
             self._loss_size, float(largest @ np.abs(scores)), float(largest @ errors.scores), self._n_copies
         )
         if isinstance(self.measure, GainsByRank):
-            n_copies = int(self.oracle.classes.pos_weight), int(self.oracle.classes.neg_weight)
-            terms = terms._replace(search=placing_error(*n_copies, float(np.abs(scores).max())))
+            terms = terms._replace(search=self._placing_error(scores))
         if isinstance(self.measure, RestrictsLabellings):
             terms = widen_restricted(terms, largest, scores, self.oracle.classes.weight_errors)
         slack = oracle.violate(scores).value + slack_error(terms, ranks=find_roc_region(self.measure) is not None)
@@ -103,6 +102,11 @@ class MultivariateProblem:
 
     def _dual_value(self, loss: float, square: float, n_terms: int) -> float:
         return slack_dual(self.cost, loss, square, (self._loss_size, self._n_copies, n_terms))
+
+    def _placing_error(self, scores: Floats) -> float:
+        """Return by how much the most violated ranking at some scores may be missed."""
+        classes = self.oracle.classes
+        return placing_error(int(classes.pos_weight), int(classes.neg_weight), float(np.abs(scores).max()))
 
     @property
     def _n_copies(self) -> int:

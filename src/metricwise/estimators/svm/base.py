@@ -54,7 +54,7 @@ COST = Interval(Real, 1e-30, 1e30, closed="both")  # beyond, products with featu
 AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
 
 _FINITE = Interval(Real, None, None, closed="neither")
-_REMEDIES = {
+REMEDIES = {
     Status.MAX_ITER: "increase max_iter",
     Status.MAX_SECONDS: "increase max_seconds",
     Status.COARSE: "increase score_bins",
@@ -299,7 +299,7 @@ class BatchClassifier(LinearClassifier):
             )
         results = [fit.result for fit in fits]
         statuses = [result.status for result in results]
-        for status, remedy in _REMEDIES.items():
+        for status, remedy in REMEDIES.items():
             if status in statuses:
                 warnings.warn(
                     f"training stopped ({status.value}) {self._describe_gap(results)}: {remedy}, or accept that by a "

@@ -74,6 +74,12 @@ def extract_linear_scores(model: Any) -> LinearScores:
     True
     """
     check_is_fitted(model)
+    entry = entry_of(model)
+    if entry is not None and entry.ranks_queries:
+        raise TypeError(
+            f"{type(model).__name__} ranks samples, and has no classes to write: its scores are X @ model.coef_[0]; "
+            "metricwise.save writes any model"
+        )
     found = _extract(model)
     if found is None or not _agrees(model, found):
         raise TypeError(

@@ -95,6 +95,17 @@ _KERNEL_SCHEMA = Schema(
     parameters={"measure": given_measure, "kernel": k.text(*KERNELS), "degree": k.whole(0, 1 << 30), "coef0": k.real()},
     check_relations=_check_kernel_machine,
 )
+_RANKER: dict[str, Check] = {
+    **{name: check for name, check in _LINEAR.items() if name not in ("classes_", "threshold_")},
+    "n_queries_": k.whole(1),
+    "result_": k.of_class("Result"),
+}
+
+
+def _check_ranker(values: Values, sizes: Sizes) -> None:
+    require(sizes["M"] == 1, "a ranker is damaged: it has more than one vector of weights")
+
+
 _DICTIONARY = k.either(k.array("double", "A", "F", finite=True), k.array("double", "M", "A", "F", finite=True))
 
 # ------------------------------------------------------------------------------------------------------------ streams
@@ -123,6 +134,7 @@ SCHEMAS: dict[str, Schema] = {
     "FeatureSelectingSVC": _describe_machine(support_=k.array("bool", "F")),
     "MiniBatchSVC": _STREAM,
     "MultivariateSVC": _KERNEL_SCHEMA,
+    "RankingSVC": Schema(_RANKER, parameters={"measure": given_measure}, check_relations=_check_ranker),
     "SPADEClassifier": _STREAM,
     "STAMPClassifier": _STREAM,
     "SmoothedSVC": _describe_machine(),

@@ -1,0 +1,275 @@
+"""Queries: the most violated ranking of each, one oracle for all (Yue et al. 2007, SVM-map).
+
+The slack is a mean over queries. Where relevance has more than two grades, the loss of a query is a mean of losses of
+two grades, one for each level (`metricwise.measures.base.GradesRelevance`), and its slack the same mean of theirs: an
+upper bound of the loss, found exactly. So a problem is a list of weighted lists of positives and negatives, each with
+a most violated ranking of its own (`metricwise.oracles.rank_gains`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from metricwise._typing import Floats, Indices, Integers
+from metricwise.kernels import pairs, queries, rank_gains, selection
+from metricwise.measures.base import GradesRelevance
+from metricwise.measures.rank_gains import NDCG, AveragePrecision, ReciprocalRank
+from metricwise.oracles.base import TIED, Classes, MarginOracle
+from metricwise.oracles.rank_gains import RankGainOracle
+from metricwise.oracles.ranking import PairLabelling
+
+_SHORT = 2048  # samples of a query up to which sorting by insertion is as fast as by digits
+
+
+@dataclass(frozen=True)
+class QueryLists:
+    """Lists of positives and negatives, one per query and level of relevance.
+
+    Parameters
+    ----------
+    starts : array of int of shape (n_queries + 1,)
+        The first sample of every query, and the number of samples.
+    query_weights : array of shape (n_queries,)
+        The weights of the queries in the mean, above zero.
+    grades : array of int of shape (n_samples,)
+        The grade of every sample.
+    queries, levels : arrays of int of shape (n_lists,)
+        The query of every list, ascending, and the lowest grade of its positives.
+    level_shares : array of shape (n_lists,)
+        The share of every list in the loss of its query.
+    """
+
+    starts: Indices
+    query_weights: Floats
+    grades: Integers
+    queries: Indices
+    levels: Integers
+    level_shares: Floats
+
+    def __post_init__(self) -> None:
+        # Compiled code relies on it.
+        sizes = np.diff(self.starts)
+        if self.starts[0] != 0 or self.starts[-1] != self.grades.size or np.any(sizes < 1):
+            raise ValueError("queries must have samples, one after the other, and all samples must be in one")
+        if np.any(self.queries < 0) or np.any(self.queries >= sizes.size) or np.any(self.n_pos < 1):
+            raise ValueError("every list must belong to a query and have positives")
+        if np.any(self.n_pos >= self.sizes):
+            raise ValueError("every list must have negatives")
+
+    @property
+    def n_queries(self) -> int:
+        return int(self.starts.size) - 1
+
+    @cached_property
+    def sizes(self) -> Integers:
+        """Number of samples of every list: those of its query."""
+        return np.asarray(np.diff(self.starts)[self.queries], dtype=np.int64)
+
+    @cached_property
+    def entries(self) -> tuple[Indices, Indices, Any]:
+        """All samples of all lists: the list, the sample, and whether it is positive there."""
+        ends = np.cumsum(self.sizes)
+        number = np.repeat(np.arange(self.queries.size), self.sizes)
+        sample = np.arange(number.size) - np.repeat(ends - self.sizes, self.sizes) + self.starts[self.queries[number]]
+        return number, sample, self.grades[sample] >= self.levels[number]
+
+    @cached_property
+    def n_pos(self) -> Integers:
+        """Positives of every list."""
+        number, _, positive = self.entries
+        return np.bincount(number[positive], minlength=self.queries.size)
+
+    @cached_property
+    def shares(self) -> Floats:
+        """Share of every list in the mean over queries."""
+        of_queries: Floats = self.query_weights / self.query_weights.sum()
+        return self.level_shares * of_queries[self.queries]
+
+    @cached_property
+    def largest_coefficients(self) -> Floats:
+        """The largest absolute coefficient of every sample in any rankings of its lists."""
+        number, sample, positive = self.entries
+        most = np.where(positive, 1.0 / self.n_pos[number], 1.0 / (self.sizes - self.n_pos)[number])
+        total: Floats = np.bincount(sample, self.shares[number] * most, self.grades.size).astype(np.float64)
+        return total
+
+    def take(self, kept: Indices) -> tuple[QueryLists, Indices]:
+        """Return the lists of some queries, in ascending order, and the samples of these queries."""
+        samples = np.concatenate([np.arange(self.starts[q], self.starts[q + 1]) for q in kept])
+        place = np.full(self.n_queries, -1, dtype=np.int64)
+        place[kept] = np.arange(kept.size)
+        lists = place[self.queries] >= 0
+        some = replace(
+            self,
+            starts=np.concatenate([[0], np.cumsum(np.diff(self.starts)[kept])]),
+            query_weights=self.query_weights[kept],
+            grades=self.grades[samples],
+            queries=place[self.queries[lists]],
+            levels=self.levels[lists],
+            level_shares=self.level_shares[lists],
+        )
+        return some, samples
+
+
+def make_lists(measure: Any, relevance: Floats, codes: Integers, weights: Floats) -> tuple[QueryLists, Indices]:
+    """Return the lists of all queries that can be ranked better or worse, and their samples, query by query.
+
+    Parameters
+    ----------
+    measure : GainsByRank
+        What is trained for; it must grade relevance unless that is 0 and 1.
+    relevance : array of shape (n_samples,)
+        Not negative.
+    codes : array of int of shape (n_samples,)
+        The query of every sample.
+    weights : array of shape (n_queries,)
+        The weight of every query; those of weight zero are left out.
+
+    Raises
+    ------
+    ValueError
+        If no query has samples of two grades.
+    """
+    order = np.argsort(codes, kind="stable")
+    ends = np.cumsum(np.bincount(codes, minlength=weights.size))
+    grades = np.searchsorted(np.unique(relevance), relevance)
+    kept: list[tuple[int, Indices]] = []
+    queries, levels, shares = [], [], []
+    for query, samples in enumerate(np.split(order, ends[:-1])):
+        own_levels, own_shares = _split_levels(measure, relevance[samples], grades[samples])
+        if own_levels.size and weights[query] > 0.0:
+            queries.append(np.full(own_levels.size, len(kept)))
+            kept.append((query, samples))
+            levels.append(own_levels)
+            shares.append(own_shares)
+    if not kept:
+        raise ValueError(
+            f"none of the {weights.size} queries has both a relevant and an irrelevant sample, so that every order of "
+            "their samples is as good: check y, groups and sample_weight"
+        )
+    samples = np.concatenate([samples for _, samples in kept])
+    lists = QueryLists(
+        starts=np.concatenate([[0], np.cumsum([samples.size for _, samples in kept])]),
+        query_weights=weights[[query for query, _ in kept]],
+        grades=np.asarray(grades[samples], dtype=np.int64),
+        queries=np.concatenate(queries),
+        levels=np.concatenate(levels),
+        level_shares=np.concatenate(shares),
+    )
+    return lists, samples
+
+
+def _split_levels(measure: Any, relevance: Floats, grades: Integers) -> tuple[Integers, Floats]:
+    """Return the levels that divide the samples of a query, by the codes of their grades, and their shares."""
+    values, first, counts = np.unique(relevance, return_index=True, return_counts=True)
+    levels = values > 0.0
+    if values.size < 2 or not levels.any():
+        return np.empty(0, dtype=np.int64), np.empty(0)
+    above = np.cumsum(counts[::-1])[::-1][levels]  # samples of each grade or a higher one
+    shares = measure.weigh_levels(values[levels], above.astype(np.float64)) if _is_graded(measure) else np.ones(1)
+    divides = above < relevance.size
+    return grades[first[levels]][divides], shares[divides]
+
+
+def _is_graded(measure: Any) -> bool:
+    return isinstance(measure, GradesRelevance)
+
+
+class QueryOracle(MarginOracle):
+    """The oracle of a mean over queries of a measure of gains by rank.
+
+    Parameters
+    ----------
+    measure : GainsByRank
+        What is trained for.
+    lists : QueryLists
+        The queries.
+    mistakes : float
+        The number of single mistakes in a full loss.
+    loops : bool
+        Rank list by list, as the gains of users are, also where compiled code ranks all of them, to check the latter.
+    """
+
+    def __init__(self, measure: Any, lists: QueryLists, mistakes: float, *, loops: bool = False) -> None:
+        self.lists = lists
+        self.mistakes = mistakes
+        kind = None if loops else _find_kind(measure)
+        self._rank = _CompiledLists(kind, lists) if kind is not None else _LoopedLists(measure, lists)
+
+    def violate(self, scores: Floats) -> PairLabelling:
+        loss, out = self._rank(scores, self._on_margin)
+        return PairLabelling(loss + float(selection.dot(out, scores)), loss, out)
+
+
+def _find_kind(measure: Any) -> int | None:
+    """Return the number by which compiled code knows the gains of a measure; None if it does not."""
+    if type(measure) is NDCG:
+        return rank_gains.BY_RANK if measure.k is None else None
+    kinds = {AveragePrecision: rank_gains.AVERAGE_PRECISION, ReciprocalRank: rank_gains.FIRST_POSITIVE}
+    return kinds.get(type(measure))
+
+
+class _CompiledLists:
+    """Ranks all lists in compiled code."""
+
+    def __init__(self, kind: int, lists: QueryLists) -> None:
+        self._kind, self._lists = kind, lists
+        sizes = np.diff(lists.starts)
+        self._discounts = 1.0 / np.log2(np.arange(2.0, int(sizes.max()) + 2.0))
+        self._long = np.flatnonzero(sizes > _SHORT)
+
+    def __call__(self, scores: Floats, on_margin: float) -> tuple[float, Floats]:
+        lists, longest = self._lists, self._discounts.size
+        keys, order = -scores, np.arange(scores.size, dtype=np.int32)
+        queries.sort_short_queries(lists.starts, _SHORT, keys, order)
+        for query in self._long:
+            part = slice(lists.starts[query], lists.starts[query + 1])
+            local, keys[part] = pairs.argsort_scores(keys[part])
+            order[part] = local + np.int32(lists.starts[query])
+        out = np.zeros(scores.size)
+        loss = queries.violate_lists(
+            self._kind,
+            self._discounts,
+            lists.starts,
+            lists.grades,
+            lists.queries,
+            lists.levels,
+            lists.shares,
+            keys,
+            order,
+            TIED if on_margin else 0.0,
+            on_margin,
+            np.empty(longest),
+            np.empty((2, longest)),
+            np.empty((2, longest), dtype=np.int32),
+            out,
+        )
+        return float(loss), out
+
+
+class _LoopedLists:
+    """Ranks list by list, by the oracle of one list."""
+
+    def __init__(self, measure: Any, lists: QueryLists) -> None:
+        self._lists = lists
+        counts = list(zip(lists.n_pos.tolist(), (lists.sizes - lists.n_pos).tolist(), strict=True))
+        oracles = {pair: RankGainOracle(measure, Classes(*pair), 1.0) for pair in set(counts)}
+        self._oracles = [oracles[pair] for pair in counts]
+        ends = np.cumsum(lists.sizes)[:-1]
+        _, sample, positive = lists.entries
+        self._samples = [
+            np.concatenate([own[flags], own[~flags]])
+            for own, flags in zip(np.split(sample, ends), np.split(positive, ends), strict=True)
+        ]
+
+    def __call__(self, scores: Floats, on_margin: float) -> tuple[float, Floats]:
+        total, out = 0.0, np.zeros(scores.size)
+        for oracle, samples, share in zip(self._oracles, self._samples, self._lists.shares, strict=True):
+            found = (oracle if on_margin else oracle.exact()).violate(scores[samples])
+            total += share * found.loss
+            out[samples] += share * found.coefficients()
+        return total, out
