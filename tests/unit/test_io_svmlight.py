@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
-from metricwise.io import MalformedLineError, stream, text
+from metricwise.io import MalformedLineError, read_table, stream, text
 from tests.unit.data_files import assert_line_5_is_malformed, join_chunks, write_file
 
 
@@ -168,3 +168,60 @@ def test_long_numbers_are_read_exactly(tmp_path):
 def test_files_without_features_raise(tmp_path):
     with pytest.raises(ValueError, match="no features: give their number as n_features"):
         list(stream(write(tmp_path, "1\n0\n")))
+
+
+# ------------------------------------------------------------------------------------------------------------- queries
+
+QUERIES = "2 qid:7 1:0.5 3:1\n0 qid:7 2:1 # first\n# note\n\n1 qid:8 1:2\n0 qid:8 # nothing\n"
+
+
+@pytest.mark.parametrize("block", [7, 1000, 1 << 22])
+def test_queries_equal_those_of_scikit_learn(example, monkeypatch, block):
+    monkeypatch.setattr(text, "BLOCK_BYTES", block)
+    table = read_table(example, groups="qid")
+    X, y, queries = load_svmlight_file(str(example), query_id=True, zero_based=False)
+    assert abs(table.X - X).nnz == 0
+    np.testing.assert_array_equal(table.y, y)
+    np.testing.assert_array_equal(table.groups, queries)
+    assert table.recognised.endswith("537 queries")
+
+
+def test_queries_are_read_if_asked_for_and_ignored_otherwise(tmp_path):
+    path = write(tmp_path, QUERIES)
+    table = read_table(path, groups="qid")
+    assert table.groups.tolist() == [7, 7, 8, 8] and table.y.tolist() == [2, 0, 1, 0]
+    assert read_table(path).groups is None
+    broken = write(tmp_path, QUERIES.replace("qid:8", "qid:x", 1), "broken.svm")
+    np.testing.assert_array_equal(read_table(broken).X.toarray(), table.X.toarray())
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "place", "message"),
+    [
+        ("qid:8 1:2", "1:2", "line 5, column 3", "found '1:2' where the query belongs"),
+        ("qid:8 #", "#", "line 6, column 3", "found the end where the query belongs"),
+        ("qid:8 1:2", "qid:x 1:2", "line 5, column 3", "found 'qid:x' where qid: and a whole number"),
+        ("qid:8 1:2", "qid:8.5 1:2", "line 5, column 3", "'qid:8.5' where qid: and a whole number"),
+        ("qid:8 1:2", "qid:-8 1:2", "line 5, column 3", "'qid:-8' where qid: and a whole number"),
+        ("qid:8 1:2", f"qid:{10**18} 1:2", "line 5, column 3", "at most 18 digits"),
+        ("qid:8 1:2", "qid:8 qid:9 1:2", "line 5, column 9", "'qid:9' where index:value belongs"),
+        ("0 qid:8", "0 qid:9 1:1\n1 qid:8", "line 7, column 1", "'qid:8' has ended before, at a row of another query"),
+        (
+            "0 qid:8",
+            "0 qid:7",
+            "line 6, column 1",
+            "'qid:7' has ended before.*must follow each other. Sort them by qid",
+        ),
+    ],
+)
+@pytest.mark.parametrize("block", [7, 1 << 22])
+def test_bad_queries_are_located(tmp_path, monkeypatch, block, old, new, place, message):
+    monkeypatch.setattr(text, "BLOCK_BYTES", block)
+    path = write(tmp_path, QUERIES.replace(old, new))
+    with pytest.raises(MalformedLineError, match=f"{place}: .*{message}"):
+        read_table(path, groups="qid")
+
+
+def test_other_groups_of_svmlight_files_are_refused(tmp_path):
+    with pytest.raises(ValueError, match="no groups but their queries, qid:number: pass groups='qid', got 'patient'"):
+        read_table(write(tmp_path, QUERIES), groups="patient")

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from metricwise._typing import Floats
+from metricwise._typing import Floats, Integers
 from metricwise.io.errors import SkipLog
 from metricwise.io.spec import FileSpec
 
@@ -48,6 +48,7 @@ class Piece(NamedTuple):
     X: Any
     y: NDArray[Any]
     weights: Floats | None
+    queries: Integers | None = None
 
 
 class Reader(Protocol):
@@ -98,7 +99,8 @@ class Source(Protocol):
 def join_pieces(pieces: Sequence[Piece], first_row: int) -> Chunk:
     """Return the chunk made of some pieces."""
     if len(pieces) == 1:
-        return Chunk(*pieces[0], first_row)
+        piece = pieces[0]
+        return Chunk(piece.X, piece.y, piece.weights, first_row)
     parts = [piece.X for piece in pieces]
     X = sparse.vstack(parts, format="csr") if sparse.issparse(parts[0]) else np.concatenate(parts)
     weights = [piece.weights for piece in pieces if piece.weights is not None]

@@ -33,11 +33,12 @@ _ROLES = ("target", "weight", "groups", "columns", "drop", "n_features", "labell
 _OPTIONS: dict[Format, tuple[str, ...]] = {
     "npy": ("target",),  # labels are in a file of their own
     "npz": ("target",),
-    "svmlight": ("n_features", "zero_based", "labelled", "encoding"),
+    "svmlight": ("n_features", "zero_based", "labelled", "encoding", "groups"),
     "csv": (*_ROLES, "delimiter", "has_header", "encoding", "decimal"),
     "parquet": (*_ROLES, "decimal"),  # numbers are not text, whatever the point of those in other files
     "arff": (*_ROLES, "encoding"),
 }
+QUERIES = "qid"  # the groups of an svmlight file
 _SAMPLE_ROWS = 50
 _DELIMITERS = "\t;,| "  # in this order where several fit equally well
 _DELIMITER_NAMES = {"\t": "tabs", " ": "blanks", ",": "commas", ";": "semicolons"}
@@ -188,6 +189,11 @@ def describe_file(
             "with these names"
         )
     _refuse_options(head.name, found, given)
+    if found == "svmlight" and groups not in (None, QUERIES):
+        raise ValueError(
+            f"{head.name}: the rows of an svmlight file have no groups but their queries, qid:number: pass "
+            f"groups={QUERIES!r}, got {groups!r}"
+        )
     point = check_decimal(decimal)
     if not labelled and target is not None:
         raise ValueError(f"labelled=False declares no labels, but target={target!r} names some: leave one out")

@@ -1,4 +1,7 @@
-"""Files in the format of svmlight and libsvm: a label, then ``index:value`` for every feature that is not zero."""
+"""Files in the format of svmlight and libsvm: a label, then ``index:value`` for every feature that is not zero.
+
+In ranking problems, ``qid:number`` behind the label is the query of a row. The rows of a query follow each other.
+"""
 
 from __future__ import annotations
 
@@ -59,11 +62,17 @@ class SvmlightSource(TextSource):
         return parser.width
 
 
-def read_svmlight(spec: FileSpec, file: IO[bytes]) -> tuple[Any, NDArray[Any]]:
-    """Return all rows of an open file as one sparse matrix, and their labels: numbers if all are, else text."""
+def read_svmlight(spec: FileSpec, file: IO[bytes]) -> tuple[Any, NDArray[Any], Integers | None]:
+    """Return all rows of an open file: one sparse matrix, labels, and queries if these are asked for.
+
+    Labels are numbers if all are, else text.
+    """
+    has_queries = spec.roles.groups is not None
     for mode in (parsing.ANY_LABEL, parsing.TEXT_LABEL):
         file.seek(0)
-        parser = SvmlightParser(np.dtype(np.float64), spec.roles.n_features, spec.zero_based, mode)
+        parser = SvmlightParser(
+            np.dtype(np.float64), spec.roles.n_features, spec.zero_based, mode, has_queries=has_queries
+        )
         reader = TextReader(spec, parser, None, file)
         pieces = read_rows(reader, _NO_LIMIT)
         if not pieces:
@@ -76,7 +85,8 @@ def read_svmlight(spec: FileSpec, file: IO[bytes]) -> tuple[Any, NDArray[Any]]:
     parts = [piece.X for piece in pieces]
     for part in parts:
         part.resize(part.shape[0], parser.width)  # the largest index may be in a later piece
-    return sparse.vstack(parts, format="csr") if len(parts) > 1 else parts[0], y
+    queries = np.concatenate([piece.queries for piece in pieces]) if has_queries else None
+    return sparse.vstack(parts, format="csr") if len(parts) > 1 else parts[0], y, queries
 
 
 class SvmlightParser:
@@ -84,7 +94,9 @@ class SvmlightParser:
 
     comment = ord("#")
 
-    def __init__(self, dtype: Any, n_features: int | None, zero_based: bool, mode: int) -> None:
+    def __init__(
+        self, dtype: Any, n_features: int | None, zero_based: bool, mode: int, *, has_queries: bool = False
+    ) -> None:
         self.width = n_features or 0
         self._limit = float(np.finfo(dtype).max)
         self._dtype = dtype
@@ -92,6 +104,10 @@ class SvmlightParser:
         self._grows = n_features is None
         self._base = 0 if zero_based else 1
         self._mode = mode
+        self._has_queries = has_queries
+        self._queries: Integers = np.empty(0, dtype=np.int64)
+        self._query: int | None = None  # of the latest row
+        self._ended_queries: set[int] = set()
         self._block_bytes = self._rows = -1
 
     def _reserve(self, block_bytes: int, rows: int) -> None:
@@ -102,6 +118,8 @@ class SvmlightParser:
             self._labels = np.empty(rows)
             self._spans = np.empty((rows, 2), dtype=np.int64)
             self._indptr = np.empty(rows + 1, dtype=np.int64)
+            if self._has_queries:
+                self._queries = np.empty(rows, dtype=np.int64)
         if block_bytes > self._block_bytes:
             self._block_bytes = block_bytes
             self._indices = np.empty(block_bytes // 4 + 1, dtype=np.int64)
@@ -125,6 +143,7 @@ class SvmlightParser:
             self._indices,
             self._values,
             self._slow,
+            self._queries,
         )
         fields = {parsing.FEATURE_FIELD: self._values, parsing.TARGET_FIELD: self._labels}
         outcome = Outcome(code, rows, end, place)
@@ -132,7 +151,25 @@ class SvmlightParser:
         y: Any = self._labels[: outcome.rows].copy()
         if self._mode == parsing.TEXT_LABEL:
             outcome, y = _decode_labels(block, outcome, self._spans)
-        return outcome, Piece(self._make_matrix(outcome.rows), y, None) if outcome.rows else None
+        queries = None
+        if self._has_queries:
+            outcome = self._end_at_divided_query(block, outcome)
+            y, queries = y[: outcome.rows], self._queries[: outcome.rows].copy()
+        return outcome, Piece(self._make_matrix(outcome.rows), y, None, queries) if outcome.rows else None
+
+    def _end_at_divided_query(self, block: bytes, outcome: Outcome) -> Outcome:
+        """Note the queries of the rows read; one that has ended before ends the rows before its line."""
+        queries = self._queries[: outcome.rows]
+        before = np.concatenate([[-1 if self._query is None else self._query], queries[:-1]])
+        for row in np.flatnonzero(queries != before).tolist():
+            query = int(queries[row])
+            if query in self._ended_queries:
+                start = int(self._spans[row, 0])
+                return Outcome(parsing.SPLIT_QUERY, row, block.rfind(b"\n", 0, start) + 1, start)
+            if self._query is not None:
+                self._ended_queries.add(self._query)
+            self._query = query
+        return outcome
 
     def _make_matrix(self, rows: int) -> Any:
         entries = self._indptr[rows]
@@ -159,6 +196,11 @@ class SvmlightParser:
             parsing.INDEX_ORDER: f"found {token}, but the indices of a line must increase: sort them, each once",
             parsing.INDEX_RANGE: f"found {token}, beyond n_features={self._bound}: pass a larger n_features, or None",
             parsing.RANGE: f"found {token}, which is too large for the type of the numbers: scale the column down",
+            parsing.NO_QUERY: f"found {token if word else 'the end'} where the query belongs: rows are ranked by query, "
+            "and each needs qid:number behind its label (qid:1 if all are one query)",
+            parsing.QUERY: f"found {token} where qid: and a whole number of at most 18 digits belong, such as qid:7",
+            parsing.SPLIT_QUERY: f"{show(b' '.join(line.split()[1:2]))} has ended before, at a row of another query: "
+            "the rows of a query must follow each other. Sort them by qid, or number the queries of joined files anew",
             parsing.VALUE: f"found {token} where a finite number belongs: correct the line or leave it out",
         }
         if code == parsing.ENCODING:

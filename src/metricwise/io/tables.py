@@ -43,7 +43,7 @@ class Table:
     recognised : str
         One sentence on the format that was recognised.
     groups : ndarray of shape (n_rows,) or None
-        The groups, if a column of groups was named.
+        The groups, if a column of groups was named, or the queries of an svmlight file.
     decimal : str
         The decimal point of its numbers.
 
@@ -105,7 +105,9 @@ def read_table(
     weight : str or int, default=None
         The column of sample weights.
     groups : str or int, default=None
-        The column that tells which rows belong together, such as those of one patient; it is no feature.
+        The column that tells which rows belong together, such as those of one patient; it is no feature. "qid" for the
+        queries of an svmlight file, ``label qid:7 1:0.5 ...``, whose rows must follow each other; without it they are
+        ignored.
     columns : sequence of str or dict, default=None
         The features by name, in this order; other columns are ignored. A dictionary also gives the kind of each,
         "number" or "text".
@@ -257,10 +259,13 @@ def _write_value(value: Any) -> str:
 def _read_svmlight(spec: FileSpec, content: FileBytes) -> Table:
     from metricwise.io.svmlight import read_svmlight
 
-    X, y = read_svmlight(spec, BytesIO(content.data))
+    X, y, queries = read_svmlight(spec, BytesIO(content.data))
     density = f"{100.0 * X.nnz / max(X.shape[0] * X.shape[1], 1):.3g} % of them not zero"
     words = f"{spec.description}; {X.shape[0]:,} rows; {X.shape[1]:,} features, {density}"
-    return Table(X, restore_labels(spec.path, y) if spec.roles.labelled else None, None, None, ("label",), {}, words)
+    if queries is not None:
+        words += f"; {np.unique(queries).size:,} queries"
+    labels = restore_labels(spec.path, y) if spec.roles.labelled else None
+    return Table(X, labels, None, None, ("label",), {}, words, queries)
 
 
 def _read_csv(spec: FileSpec, content: FileBytes) -> Table:

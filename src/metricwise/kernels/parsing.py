@@ -16,8 +16,10 @@ import numpy as np
 from metricwise.kernels.compiling import kernel
 from metricwise.kernels.decimals import DOT, NOT_A_NUMBER, SLOW, read_number
 
-# What is wrong with a line. The caller finds texts that are not UTF-8.
-FINE, LABEL, INDEX, ZERO_INDEX, INDEX_ORDER, INDEX_RANGE, VALUE, RANGE, ENCODING = range(9)
+# What is wrong with a line. The caller finds texts that are not UTF-8, and queries that are divided.
+FINE, LABEL, INDEX, ZERO_INDEX, INDEX_ORDER, INDEX_RANGE, VALUE, RANGE, ENCODING, NO_QUERY, QUERY, SPLIT_QUERY = range(
+    12
+)
 # The kinds of labels, and the fields of a line.
 ANY_LABEL, NUMBER_LABEL, TEXT_LABEL = range(3)
 FEATURE_FIELD, TARGET_FIELD = 0, -1
@@ -104,8 +106,11 @@ def _read_svmlight_label(block, at, mode):
 
 
 @kernel
-def _read_svmlight_entries(block, at, base, n_features, limit, row, entry, indices, values, slow, n_slow):
-    """Read ``index:value`` to the end of the line; return the problem, the end, and entries and slow tokens so far."""
+def _read_svmlight_entries(block, at, base, n_features, limit, row, entry, skips, indices, values, slow, n_slow):
+    """Read ``index:value`` to the end of the line; return the problem, the end, and entries and slow tokens so far.
+
+    ``skips`` tells whether the query of a ranking problem may come first, which is skipped.
+    """
     first, previous = entry, -1
     while True:
         at = _skip_blanks(block, at, 0)
@@ -115,7 +120,7 @@ def _read_svmlight_entries(block, at, base, n_features, limit, row, entry, indic
         while _ZERO <= block[at] <= _NINE:
             index = 10 * index + (np.int64(block[at]) - _ZERO)
             at += 1
-        if at == start and entry == first and _is_query(block, at):
+        if skips and at == start and entry == first and _is_query(block, at):
             while not _ends_token(block[at]):
                 at += 1
             continue
@@ -142,14 +147,35 @@ def _read_svmlight_entries(block, at, base, n_features, limit, row, entry, indic
 
 @kernel
 def _is_query(block, at):
-    """Return whether the token is the query of a ranking problem, ``qid:`` and a number, which is ignored."""
+    """Return whether the token is the query of a ranking problem, ``qid:`` and a number."""
     return block[at] == 113 and block[at + 1] == 105 and block[at + 2] == 100 and block[at + 3] == _COLON
 
 
 @kernel
-def parse_svmlight(block, at, max_rows, base, n_features, mode, limit, labels, spans, indptr, indices, values, slow):
-    """Read rows of ``label index:value ...``; ``spans`` are the labels' first byte and the one behind the last."""
-    rows, n_slow = 0, 0
+def _read_query(block, at):
+    """Read ``qid:`` and a whole number; return the problem, where it is or the token ends, and the number."""
+    at = _skip_blanks(block, at, 0)
+    if not _is_query(block, at):
+        return NO_QUERY, at, np.int64(0)
+    start, query = at, np.int64(0)
+    at += 4
+    while _ZERO <= block[at] <= _NINE and at - start < 4 + 18:
+        query = 10 * query + (np.int64(block[at]) - _ZERO)
+        at += 1
+    if at == start + 4 or not _ends_token(block[at]):
+        return QUERY, start, query
+    return FINE, at, query
+
+
+@kernel
+def parse_svmlight(
+    block, at, max_rows, base, n_features, mode, limit, labels, spans, indptr, indices, values, slow, queries
+):
+    """Read rows of ``label index:value ...``; ``spans`` are the labels' first byte and the one behind the last.
+
+    If ``queries`` has room for all rows, each must have ``qid:number`` behind its label; else these are skipped.
+    """
+    rows, n_slow, has_queries = 0, 0, queries.size >= max_rows
     indptr[0] = 0
     while rows < max_rows and at < block.size:
         line = at
@@ -166,8 +192,12 @@ def parse_svmlight(block, at, max_rows, base, n_features, mode, limit, labels, s
         if kind == SLOW:
             slow[n_slow] = TARGET_FIELD, rows, start, at, rows
             n_slow += 1
+        if has_queries:
+            code, at, queries[rows] = _read_query(block, at)
+            if code != FINE:
+                return code, rows, line, at, before
         code, at, indptr[rows + 1], n_slow = _read_svmlight_entries(
-            block, at, base, n_features, limit, rows, indptr[rows], indices, values, slow, n_slow
+            block, at, base, n_features, limit, rows, indptr[rows], not has_queries, indices, values, slow, n_slow
         )
         if code != FINE:
             return code, rows, line, at, before

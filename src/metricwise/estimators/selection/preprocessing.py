@@ -61,7 +61,8 @@ class Prepared(ClassifierMixin, BaseEstimator):
         takes = has_fit_parameter(self.transformer_, "sample_weight")
         samples = self.transformer_.fit(X, **(weighted if takes else {})).transform(X)
         self.learner_ = clone(self.learner).fit(samples, y, **weighted, **fit_settings(self.learner, None, groups))
-        self.classes_ = self.learner_.classes_
+        if hasattr(self.learner_, "classes_"):  # a ranker has none
+            self.classes_ = self.learner_.classes_
         return self
 
     def predict(self, X: Any) -> Any:

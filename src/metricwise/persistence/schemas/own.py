@@ -159,12 +159,16 @@ def _check_chain(values: Values, sizes: Sizes) -> None:
 
 
 def _check_prepared(values: Values, sizes: Sizes) -> None:
-    learner, classes = values["learner_"], values["classes_"]
+    learner = values["learner_"]
+    check_features(learner, count_outputs(values["transformer_"], None), _WRONG)
+    if "classes_" not in values:
+        require(type(learner).__name__ == "RankingSVC", _WRONG)
+        return
+    classes = values["classes_"]
     found = learner.classes_ if isinstance(classes, list) else [get_classes(learner)]
     of_labels = classes if isinstance(classes, list) else [classes]
     require(isinstance(found, list) and len(found) == len(of_labels), _WRONG)
     require(all(map(np.array_equal, found, of_labels)), _WRONG)
-    check_features(learner, count_outputs(values["transformer_"], None), _WRONG)
 
 
 def _check_booster(values: Values, sizes: Sizes) -> None:
@@ -284,8 +288,8 @@ OWN_SCHEMAS: dict[str, Schema] = {
         {
             "transformer_": k.transformer,
             "learner_": k.predictor,
-            "classes_": k.either(k.labels, k.list_of(k.label_array)),  # multilabel
         },
+        {"classes_": k.either(k.labels, k.list_of(k.label_array))},  # multilabel; rankers have none
         parameters={"transformer": k.transformer, "learner": k.predictor},
         check_relations=_check_prepared,
     ),
