@@ -210,7 +210,7 @@ def test_queries_are_read_if_asked_for_and_ignored_otherwise(tmp_path):
             "0 qid:8",
             "0 qid:7",
             "line 6, column 1",
-            "'qid:7' has ended before.*must follow each other. Sort them by qid",
+            "'qid:7' has ended before.*must follow each other. Sort",
         ),
     ],
 )

@@ -119,7 +119,11 @@ def test_without_groups_all_samples_are_one_query():
         ({"groups": np.r_[np.nan, np.ones(19)]}, ValueError, r"groups\[0\] is missing"),
         ({"scores": [1.0]}, ValueError, "y has 20 samples but scores has 1"),
         ({"no_relevant": "nan"}, ValueError, "no_relevant must be 'zero', 'one', 'skip' or 'raise', got 'nan'"),
-        ({"measure": "average_precision"}, ValueError, "y must hold 0 and 1"),
+        (
+            {"measure": "average_precision"},
+            ValueError,
+            "takes the relevances 0 and 1, and y has 0, 1, 2, 3: choose",
+        ),
     ],
 )
 def test_bad_arguments_are_named(given, error, message):

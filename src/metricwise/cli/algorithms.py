@@ -106,6 +106,8 @@ def check_usage(algorithm: str, settings: Settings, is_multilabel: bool, stream:
     if settings.checkpoint is not None and settings.subject_to:
         raise click.UsageError("--checkpoint stores one fit, and --subject-to needs one fit per fold: leave one out")
     _check_confidence(entry, settings)
+    if entry.ranks_queries:
+        _check_ranker(algorithm, settings)
     if stream and disk:
         raise click.UsageError("--stream reads the samples in their order, --disk as often as needed: leave one out")
     if stream:
@@ -114,6 +116,13 @@ def check_usage(algorithm: str, settings: Settings, is_multilabel: bool, stream:
     if disk:
         _check_location("--disk", algorithm_names(entries(trains_on="disk")), algorithm, settings, is_multilabel)
     _check_targets(entry, settings, is_multilabel)
+
+
+def _check_ranker(algorithm: str, settings: Settings) -> None:
+    """Raise a usage error if an option is for classifiers."""
+    for option, value in (("--pos-label", settings.pos_label), ("--subject-to", settings.subject_to or None)):
+        if value is not None:
+            raise click.UsageError(f"{option} is for classifiers, and {algorithm} ranks by relevance: leave it out")
 
 
 def _check_confidence(entry: EstimatorEntry, settings: Settings) -> None:
@@ -197,10 +206,13 @@ def build_learner(algorithm: str, settings: Settings) -> Any:
         given |= {"every": settings.every}
     if entry.has_checkpoints:
         given |= {"checkpoint": settings.checkpoint}
+    common = _common_parameters(settings)
+    if entry.ranks_queries:
+        del common["pos_label"]
     return entry.load()(
         measure=settings.measure,
         **{key: value for key, value in given.items() if value is not None},
-        **_common_parameters(settings),
+        **common,
     )
 
 

@@ -12,6 +12,7 @@ from metricwise.cli.console import Console, Outcome, command, format_table
 from metricwise.cli.disk import disk_options
 from metricwise.cli.models import is_read_once, load_model, read_like_training
 from metricwise.cli.options import DataOptions, data_options
+from metricwise.cli.queries import ranks_queries, read_queries_like_training
 from metricwise.registry import entries, entry_of
 
 if TYPE_CHECKING:
@@ -32,14 +33,17 @@ def certify(
     from metricwise.reporting.optimality import name_objective
 
     trained = load_model(model)
-    table = read_like_training(
-        console, trained, data, data_options, labelled=True, weighted=True, memory_limit=memory_limit
-    )
-    _refuse_other_labels(data, trained, table)
+    if ranks_queries(trained):
+        table = read_queries_like_training(console, trained, data, data_options, memory_limit, weighted=True)
+    else:
+        table = read_like_training(
+            console, trained, data, data_options, labelled=True, weighted=True, memory_limit=memory_limit
+        )
+        _refuse_other_labels(data, trained, table)
     _warn_about_other_data(console, model, data)
     learner, X = _find_learner_and_samples(trained, table.X)
     with console.progress("certifying"):
-        found = recompute(learner, X, table.y, table.sample_weight)
+        found = recompute(learner, X, table.y, table.sample_weight, groups=table.groups)
     bounds = found if isinstance(found, list) else [found]
     names = _name_problems(learner, len(bounds))
     results = learner.result_ if isinstance(learner.result_, list) else [learner.result_]

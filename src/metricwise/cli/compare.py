@@ -98,6 +98,8 @@ def compare(
             settings = Settings(measure, learner, seed=seed, pos_label=positive, is_grouped=groups is not None)
             if name == "auto":
                 settings = replace(settings, time_budget=time_budget)
+            if algorithms.find_algorithm(name).ranks_queries:
+                raise click.UsageError(f"compare is for classifiers, and {name} ranks queries: train and evaluate it")
             algorithms.check_usage(name, settings, is_multilabel, stream=False, disk=False)
             with console.progress(f"{name} for {measure}") as progress:
                 runs.append(job.run(name, settings, progress))

@@ -27,6 +27,7 @@ from metricwise.cli.options import (
     groups_option,
     pos_label_option,
 )
+from metricwise.cli.queries import evaluate_ranker, ranks_queries, read_queries_like_training
 from metricwise.cli.samples import describe_samples, format_samples
 
 if TYPE_CHECKING:
@@ -71,6 +72,7 @@ def evaluate(
 
     Intervals come from a Bayesian bootstrap of the samples, or of the groups that --groups names. For two classes, the
     counts of true and false positives and negatives are printed, too. Samples count by the weights that --weight names.
+    A model that ranks is evaluated by means over the queries of an svmlight file (qid), or of the column --groups.
     """
     import numpy as np
 
@@ -87,10 +89,15 @@ def evaluate(
             f"the measure of the model, {missing!r}, is a function of yours, which its file does not hold: other "
             "measures follow; metricwise.load(path, measure=...) takes it in Python"
         )
+    notes, records = get_table_info(trained), []
+    if ranks_queries(trained):
+        if pos_label is not None:
+            raise click.UsageError("--pos-label is for classifiers, and the model ranks by relevance: leave it out")
+        table = read_queries_like_training(console, trained, data, data_options, memory_limit, groups)
+        return evaluate_ranker(console, trained, table, measures, notes.get("measure"), confidence, seed)
     table = read_like_training(
         console, trained, data, data_options, labelled=True, groups=groups, memory_limit=memory_limit
     )
-    notes, records = get_table_info(trained), []
     with console.progress("evaluating"):
         positive = read_pos_label(trained, pos_label)
         found = collect_predictions(

@@ -49,8 +49,12 @@ def store_table_info(
     settings: Settings,
     n_features: int | None,
     drop: Sequence[ColumnKey] = (),
+    queries: ColumnKey | None = None,
 ) -> None:
-    """Store with a model how its table was read and what it was trained for, for later tables."""
+    """Store with a model how its table was read and what it was trained for, for later tables.
+
+    ``queries`` is the column of the queries of a ranker.
+    """
     model.table_ = {
         "columns": dict(table.kinds) if table is not None and table.kinds else None,
         "n_features": n_features,
@@ -61,7 +65,7 @@ def store_table_info(
         "decimal": options.decimal if table is None else table.decimal,
         "measure": settings.measure,
         "pos_label": settings.pos_label,
-    }
+    } | ({} if queries is None else {"queries": queries})
 
 
 def load_model(path: str) -> Any:

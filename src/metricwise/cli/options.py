@@ -180,7 +180,7 @@ def groups_option(effect: str) -> Callable[..., Any]:
     return click.option("--groups", type=Column(), help=f"Column of groups, such as patients: {effect}; no feature.")
 
 
-GROUPS_OF_FOLDS = "samples of one stay together in all folds"
+GROUPS_OF_FOLDS = "samples of one stay together in all folds, or are the query that ranking-svm ranks"
 GROUPS_OF_INTERVALS = "samples of one are drawn together, so that intervals are for new groups"
 
 

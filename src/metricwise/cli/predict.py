@@ -21,6 +21,7 @@ from metricwise.cli.models import (
     write_text,
 )
 from metricwise.cli.options import ColumnKey, ColumnList, DataOptions, data_options
+from metricwise.cli.queries import ranks_queries
 
 _ROWS_PER_PART = 100_000  # text takes more memory than numbers
 
@@ -55,7 +56,7 @@ def predict(
     memory_limit: int | str | None,
     data_options: DataOptions,
 ) -> Outcome:
-    """Predict the labels of the samples of DATA by MODEL.
+    """Predict the labels of the samples of DATA by MODEL, or their scores if it ranks the samples of queries.
 
     Columns are found by name, in any order; others are ignored. In a file without column names, the columns must be in
     the order of training; name the target if there is one.
@@ -100,6 +101,10 @@ def _predict_columns(model: Any, X: Any, scores: bool, probabilities: bool) -> d
     """Return the columns of the result by name: labels, scores, probabilities."""
     from metricwise.io.columns import restore_integers
 
+    if probabilities and not hasattr(model, "predict_proba"):
+        raise ValueError("the model has no probabilities: leave --probabilities out, or ask for --scores")
+    if ranks_queries(model):
+        return {"score": model.predict(X)}
     labels = model.predict(X)
     labels = labels.toarray() if hasattr(labels, "toarray") else labels
     names = _get_label_names(model, labels)
@@ -113,8 +118,6 @@ def _predict_columns(model: Any, X: Any, scores: bool, probabilities: bool) -> d
             values, [f"score of {name}" for name in (classes[-1:] if values.ndim == 1 else classes)]
         )
     if probabilities:
-        if not hasattr(model, "predict_proba"):
-            raise ValueError("the model has no probabilities: leave --probabilities out, or ask for --scores")
         found |= _split_columns(model.predict_proba(X), [f"probability of {name}" for name in classes])
     return found
 

@@ -22,6 +22,7 @@ from metricwise.cli.options import (
     groups_option,
     pos_label_option,
 )
+from metricwise.cli.queries import refuse_ranker
 
 
 @click.command(short_help="Write an HTML page about a model.")
@@ -61,6 +62,7 @@ def report(
 
     check_output(out, "the page")
     trained = load_model(model)
+    refuse_ranker(trained, "report")
     missing = None if measure else find_missing_measure(trained)
     if missing is not None:
         raise click.UsageError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -26,6 +27,7 @@ from metricwise.cli.options import (
     groups_option,
     pos_label_option,
 )
+from metricwise.cli.queries import find_query_column
 
 _SAMPLES_BETWEEN_CHECKPOINTS = 100_000
 
@@ -154,9 +156,11 @@ def _train_in_memory(
     from metricwise.estimators.selection.profile import recognise_columns
     from metricwise.io import read_table
 
-    with console.progress(f"reading {data}"):
+    entry = algorithms.find_algorithm(algorithm)
+    with console.progress(f"reading {data}"), spool_input(data) if entry.ranks_queries else nullcontext(data) as path:
+        groups = find_query_column(path, options, groups) if entry.ranks_queries else groups
         table = read_table(
-            data,
+            path,
             target=options.target or None,
             weight=options.weight,
             groups=groups,
@@ -176,18 +180,20 @@ def _train_in_memory(
     given = {"sample_weight": table.sample_weight, "groups": table.groups}
     given = {name: values for name, values in given.items() if values is not None}
     if settings.checkpoint is not None:
-        if algorithms.find_algorithm(algorithm).family == "streaming":
+        if entry.family == "streaming":
             settings = replace(settings, every=_SAMPLES_BETWEEN_CHECKPOINTS)
         console.interrupt_message = f"stopped; the same command resumes from {settings.checkpoint}, if it was written"
     with console.progress(f"training {algorithm} for {settings.measure}"):
-        algorithms.find_algorithm(algorithm).load()  # imports count, too
+        entry.load()  # imports count, too
         settings = algorithms.deduct_seconds(settings, time.perf_counter() - started)
         model = algorithms.build_estimator(algorithm, settings, table.X).fit(table.X, table.y, **given)
     n_features = None if table.kinds else int(table.X.shape[1])
     # Later files without column names have the groups at the same position.
     unused = (*drop, groups) if isinstance(groups, int) else drop
-    store_table_info(model, table, options, settings, n_features, unused)
+    store_table_info(model, table, options, settings, n_features, unused, groups if entry.ranks_queries else None)
     facts = {"algorithm": algorithm, "rows": table.n_rows, "features": int(table.X.shape[1]), "data": table.recognised}
+    if entry.ranks_queries:
+        return model, facts
     if not is_multilabel:
         facts |= _find_positive_class(model, table.y)
     return model, facts | _evaluate_degenerate(model, table, settings.pos_label)

@@ -212,7 +212,7 @@ class ParquetReader:
             if batch is None:
                 return None
             self._rest = self._check_batch(batch)
-        X, y, weights = self._rest
+        X, y, weights, _ = self._rest
         self._rest = Piece(X[count:], y[count:], None if weights is None else weights[count:])
         # A copy, so that a small chunk does not keep the rest of the batch in memory.
         return Piece(X[:count].copy(), y[:count].copy(), None if weights is None else weights[:count].copy())

@@ -196,8 +196,8 @@ class SvmlightParser:
             parsing.INDEX_ORDER: f"found {token}, but the indices of a line must increase: sort them, each once",
             parsing.INDEX_RANGE: f"found {token}, beyond n_features={self._bound}: pass a larger n_features, or None",
             parsing.RANGE: f"found {token}, which is too large for the type of the numbers: scale the column down",
-            parsing.NO_QUERY: f"found {token if word else 'the end'} where the query belongs: rows are ranked by query, "
-            "and each needs qid:number behind its label (qid:1 if all are one query)",
+            parsing.NO_QUERY: f"found {token if word else 'the end'} where the query belongs: rows are ranked by "
+            "query, and each needs qid:number behind its label (qid:1 if all are one query)",
             parsing.QUERY: f"found {token} where qid: and a whole number of at most 18 digits belong, such as qid:7",
             parsing.SPLIT_QUERY: f"{show(b' '.join(line.split()[1:2]))} has ended before, at a row of another query: "
             "the rows of a query must follow each other. Sort them by qid, or number the queries of joined files anew",

@@ -17,9 +17,8 @@ from metricwise.kernels.compiling import kernel
 from metricwise.kernels.decimals import DOT, NOT_A_NUMBER, SLOW, read_number
 
 # What is wrong with a line. The caller finds texts that are not UTF-8, and queries that are divided.
-FINE, LABEL, INDEX, ZERO_INDEX, INDEX_ORDER, INDEX_RANGE, VALUE, RANGE, ENCODING, NO_QUERY, QUERY, SPLIT_QUERY = range(
-    12
-)
+FINE, LABEL, INDEX, ZERO_INDEX, INDEX_ORDER, INDEX_RANGE, VALUE, RANGE, ENCODING = range(9)
+NO_QUERY, QUERY, SPLIT_QUERY = range(9, 12)
 # The kinds of labels, and the fields of a line.
 ANY_LABEL, NUMBER_LABEL, TEXT_LABEL = range(3)
 FEATURE_FIELD, TARGET_FIELD = 0, -1

@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 from metricwise._typing import Floats, Integers
 from metricwise.measures.base import GradesRelevance, Measure, Ranks
 from metricwise.measures.checks import (
-    check_binary,
     check_finite,
     check_one_dimensional,
     check_relevance,
@@ -18,6 +17,8 @@ from metricwise.measures.checks import (
     check_weights,
 )
 from metricwise.measures.registry import get_measure
+
+_MOST_SHOWN = 5  # grades in a message
 
 NoRelevant = Literal["zero", "one", "skip", "raise"]
 
@@ -100,7 +101,7 @@ def score_queries(
             f"measure {found.name!r} does not rank: queries are ranked for 'ndcg', 'average_precision', "
             "'reciprocal_rank' or 'roc_auc'."
         )
-    relevance = check_relevance(y, "y") if isinstance(found, GradesRelevance) else check_binary(y, "y")
+    relevance = read_relevance(found, y)
     real = check_finite(scores, "scores")
     check_same_length(real, "scores", relevance, "y")
     queries, codes = encode_queries(groups, relevance.size)
@@ -121,6 +122,30 @@ def score_queries(
         )
     of_queries = dict(zip(queries, weights, strict=True))
     return float(np.average(list(kept.values()), weights=[of_queries[query] for query in kept]))
+
+
+def read_relevance(measure: Measure, y: ArrayLike) -> Floats:
+    """Return relevances, not negative, and 0 or 1 unless a measure takes grades; raise a ValueError for others.
+
+    Examples
+    --------
+    >>> from metricwise.measures import NDCG, AveragePrecision
+    >>> read_relevance(NDCG(), [0, 2, 1])
+    array([0., 2., 1.])
+    >>> read_relevance(AveragePrecision(), [0, 2, 1])
+    Traceback (most recent call last):
+        ...
+    ValueError: measure 'average_precision' takes the relevances 0 and 1, and y has 0, 1, 2: choose 'ndcg', ...
+    """
+    relevance = check_relevance(y, "y")
+    grades = np.unique(relevance)
+    if not isinstance(measure, GradesRelevance) and np.any((grades != 0.0) & (grades != 1.0)):
+        shown = ", ".join(f"{grade:g}" for grade in grades[:_MOST_SHOWN]) + ", ..." * (grades.size > _MOST_SHOWN)
+        raise ValueError(
+            f"measure {measure.name!r} takes the relevances 0 and 1, and y has {shown}: choose 'ndcg', which takes "
+            "grades, or pass y >= the lowest grade that is relevant"
+        )
+    return relevance
 
 
 def encode_queries(groups: ArrayLike | None, n_samples: int) -> tuple[list[Any], Integers]:

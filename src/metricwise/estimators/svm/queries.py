@@ -9,9 +9,8 @@ import numpy as np
 
 from metricwise._sklearn import check_sample_weight
 from metricwise._typing import Floats, Integers, Labels
-from metricwise.measures import GradesRelevance, Measure
-from metricwise.measures.checks import check_relevance
-from metricwise.measures.queries import encode_queries, weigh_queries
+from metricwise.measures import Measure
+from metricwise.measures.queries import encode_queries, read_relevance, weigh_queries
 
 
 @dataclass(frozen=True)
@@ -39,14 +38,7 @@ def read_queries(measure: Measure, X: Any, y: Labels, groups: Any, sample_weight
     sample_weight : array of shape (n_samples,) or None
         The weight of the query of every sample.
     """
-    relevance = check_relevance(y, "y")
-    grades = np.unique(relevance)
-    if not isinstance(measure, GradesRelevance) and np.any((grades != 0.0) & (grades != 1.0)):
-        shown = ", ".join(f"{grade:g}" for grade in grades[:5]) + ", ..." * (grades.size > 5)
-        raise ValueError(
-            f"measure {measure.name!r} takes the relevances 0 and 1, and y has {shown}: train for 'ndcg', which takes "
-            "grades, or pass y >= the lowest grade that is relevant"
-        )
+    relevance = read_relevance(measure, y)
     names, codes = encode_queries(groups, relevance.size)
     weights = np.asarray(check_sample_weight(sample_weight, X), dtype=np.float64)
     return Queries(relevance, codes, weigh_queries(names, codes, weights))
