@@ -177,6 +177,7 @@ def test_lists_that_compiled_code_cannot_rank_are_refused(wrong):
         "levels": np.array([1]),
         "level_shares": np.ones(1),
     }
-    QueryLists(**usual)
+    with pytest.raises(ValueError, match="2 scores are not those of the 3 samples"):
+        QueryOracle(NDCG(), QueryLists(**usual), 1.0).violate(np.zeros(2))
     with pytest.raises(ValueError, match=r"quer|list"):
         QueryLists(**usual | wrong)

@@ -61,6 +61,7 @@ def test_labels_of_two_classes_are_relevances():
         ([0, 2, -1], r"y\[2\] is -1: shift the grades"),
         ([-1, -2, 1], r"must not be negative, but y\[0\] is -1"),
         ([0.0, np.nan, 1.0], r"y\[1\] is nan"),
+        ([0.0, 1.0, 1e200], r"y\[2\] is 1e\+200, and relevances above 1e100"),
         ([0, 2000, 1], "NDCG of 2000"),
     ],
 )

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from metricwise._typing import Floats, Mask
 
+_LARGEST_RELEVANCE = 1e100
 _MAX_SHOWN = 5  # values listed in a message
 
 
@@ -94,6 +95,11 @@ def check_relevance(values: ArrayLike, name: str) -> Floats:
         raise ValueError(
             f"{name} holds relevances, which must not be negative, but {name}[{bad}] is {array[bad]:g}: shift the "
             "grades so that the lowest is 0, which gains nothing."
+        )
+    if array.max() > _LARGEST_RELEVANCE:
+        bad = int(np.argmax(array))
+        raise ValueError(
+            f"{name}[{bad}] is {array[bad]:g}, and relevances above 1e100 cannot be added up: rescale them."
         )
     return array
 

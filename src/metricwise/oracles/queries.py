@@ -134,49 +134,58 @@ def make_lists(measure: Any, relevance: Floats, codes: Integers, weights: Floats
     ValueError
         If no query has samples of two grades.
     """
-    order = np.argsort(codes, kind="stable")
-    ends = np.cumsum(np.bincount(codes, minlength=weights.size))
-    grades = np.searchsorted(np.unique(relevance), relevance)
-    kept: list[tuple[int, Indices]] = []
-    queries, levels, shares = [], [], []
-    for query, samples in enumerate(np.split(order, ends[:-1])):
-        own_levels, own_shares = _split_levels(measure, relevance[samples], grades[samples])
-        if own_levels.size and weights[query] > 0.0:
-            queries.append(np.full(own_levels.size, len(kept)))
-            kept.append((query, samples))
-            levels.append(own_levels)
-            shares.append(own_shares)
-    if not kept:
+    values = np.unique(relevance)
+    grades, sizes = np.searchsorted(values, relevance), np.bincount(codes, minlength=weights.size)
+    # All grades of all queries, query by query, and how many samples of the query have each or a higher one.
+    found, counts = np.unique(codes * values.size + grades, return_counts=True)
+    query, grade = np.divmod(found, values.size)
+    above = np.cumsum(sizes)[query] - (np.cumsum(counts) - counts)
+    shares = _weigh_levels(measure, values, query, grade, above)
+    divides = (values[grade] > 0.0) & (above < sizes[query]) & (weights[query] > 0.0)
+    kept = np.unique(query[divides])
+    if not kept.size:
         raise ValueError(
             f"none of the {weights.size} queries has both a relevant and an irrelevant sample, so that every order of "
             "their samples is as good: check y, groups and sample_weight"
         )
-    samples = np.concatenate([samples for _, samples in kept])
+    order = np.argsort(codes, kind="stable")
+    samples = order[np.isin(codes[order], kept)]
     lists = QueryLists(
-        starts=np.concatenate([[0], np.cumsum([samples.size for _, samples in kept])]),
-        query_weights=weights[[query for query, _ in kept]],
+        starts=np.concatenate([[0], np.cumsum(sizes[kept])]),
+        query_weights=weights[kept],
         grades=np.asarray(grades[samples], dtype=np.int64),
-        queries=np.concatenate(queries),
-        levels=np.concatenate(levels),
-        level_shares=np.concatenate(shares),
+        queries=np.searchsorted(kept, query[divides]),
+        levels=grade[divides],
+        level_shares=shares[divides],
     )
     return lists, samples
 
 
-def _split_levels(measure: Any, relevance: Floats, grades: Integers) -> tuple[Integers, Floats]:
-    """Return the levels that divide the samples of a query, by the codes of their grades, and their shares."""
-    values, first, counts = np.unique(relevance, return_index=True, return_counts=True)
-    levels = values > 0.0
-    if values.size < 2 or not levels.any():
-        return np.empty(0, dtype=np.int64), np.empty(0)
-    above = np.cumsum(counts[::-1])[::-1][levels]  # samples of each grade or a higher one
-    shares = measure.weigh_levels(values[levels], above.astype(np.float64)) if _is_graded(measure) else np.ones(1)
-    divides = above < relevance.size
-    return grades[first[levels]][divides], shares[divides]
+def _weigh_levels(measure: Any, values: Floats, query: Indices, grade: Integers, above: Integers) -> Floats:
+    """Return the share of every grade, as a level, in the loss of its query; nothing for irrelevant samples.
 
-
-def _is_graded(measure: Any) -> bool:
-    return isinstance(measure, GradesRelevance)
+    Parameters
+    ----------
+    measure : GainsByRank
+        Grades relevance, or has one level.
+    values : array
+        The grades, ascending.
+    query, grade, above : arrays of int
+        Grades of queries, query by query and ascending, by their positions in ``values``, and the number of samples of
+        each or a higher one.
+    """
+    shares = np.where(values[grade] > 0.0, 1.0, 0.0)
+    if not isinstance(measure, GradesRelevance):
+        return shares
+    known: dict[tuple[bytes, bytes], Floats] = {}  # short queries have few different ones
+    levels = np.flatnonzero(shares)
+    for own in np.split(levels, np.flatnonzero(np.diff(query[levels])) + 1):
+        key = grade[own].tobytes(), above[own].tobytes()
+        if own.size and key not in known:
+            known[key] = measure.weigh_levels(values[grade[own]], above[own].astype(np.float64))
+        if own.size:
+            shares[own] = known[key]
+    return shares
 
 
 class QueryOracle(MarginOracle):
@@ -201,6 +210,10 @@ class QueryOracle(MarginOracle):
         self._rank = _CompiledLists(kind, lists) if kind is not None else _LoopedLists(measure, lists)
 
     def violate(self, scores: Floats) -> PairLabelling:
+        if scores.shape != self.lists.grades.shape:  # compiled code relies on it
+            raise ValueError(
+                f"{scores.size} scores are not those of the {self.lists.grades.size} samples of the queries"
+            )
         loss, out = self._rank(scores, self._on_margin)
         return PairLabelling(loss + float(selection.dot(out, scores)), loss, out)
 
