@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import gzip
+import re
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
@@ -225,3 +228,26 @@ def test_bad_queries_are_located(tmp_path, monkeypatch, block, old, new, place, 
 def test_other_groups_of_svmlight_files_are_refused(tmp_path):
     with pytest.raises(ValueError, match="no groups but their queries, qid:number: pass groups='qid', got 'patient'"):
         read_table(write(tmp_path, QUERIES), groups="patient")
+
+
+@given(
+    at=st.integers(0, len(QUERIES) - 1),
+    cut=st.integers(0, 3),
+    put=st.text("qid:0127 \t\n#.-", max_size=6),
+    block=st.integers(3, 60),
+)
+@settings(max_examples=150, deadline=None)
+def test_damaged_queries_are_refused_or_those_that_are_written(tmp_path_factory, at, cut, put, block):
+    content = QUERIES[:at] + put + QUERIES[at + cut :]
+    path = write(tmp_path_factory.mktemp("damaged"), content)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(text, "BLOCK_BYTES", block)
+        try:
+            table = read_table(path, groups="qid", format="svmlight")
+        except ValueError as error:
+            assert "rows.svm" in str(error)
+            return
+    rows = [line.split("#")[0] for line in content.split("\n")]
+    written = [re.match(r"\s*\S+\s+qid:(\d+)(\s|$)", row) for row in rows if row.strip()]
+    assert table.groups.tolist() == [int(found[1]) for found in written]
+    assert np.count_nonzero(np.diff(table.groups)) == np.unique(table.groups).size - 1
