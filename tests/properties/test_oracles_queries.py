@@ -109,6 +109,19 @@ def test_compiled_lists_equal_the_loop_on_many_samples(measure, longest):
     expect_equal_oracles((measure, relevance, rng.permutation(codes), scores, rng.integers(0, 3, 21).astype(float)))
 
 
+def test_threads_rank_the_same():
+    rng = np.random.default_rng(5)
+    codes, relevance = np.repeat(np.arange(800), 25), rng.integers(0, 4, 20_000).astype(float)
+    lists, samples = make_lists(NDCG(), relevance, codes, np.ones(800))
+    scores = np.round(rng.normal(size=20_000), 1)[samples]
+    one, three, slow = (QueryOracle(NDCG(), lists, 1.0, **how) for how in ({}, {"threads": 3}, {"loops": True}))
+    assert len(one._rank._bounds) > 1
+    found, other, looped = (oracle.violate(scores) for oracle in (one, three, slow))
+    assert found.value == other.value and np.array_equal(found.coefficients(), other.coefficients())
+    assert found.value == pytest.approx(looped.value, abs=1e-12)
+    np.testing.assert_allclose(found.coefficients(), looped.coefficients(), atol=1e-14)
+
+
 def expect_equal_oracles(case):
     measure, relevance, codes, scores, weights = case
     lists, samples = make_lists(measure, relevance, codes, weights)

@@ -51,7 +51,7 @@ def find_query_column(
     """
     from metricwise.io.spec import QUERIES, describe_file
 
-    found = describe_file(path, ("csv", "svmlight", "arff", "parquet"), format=options.format).format
+    found = describe_file(path, ("csv", "svmlight", "arff", "parquet"), **options.file_options()).format
     if named is not None:
         return named
     if found == "svmlight":

@@ -21,7 +21,9 @@ from metricwise.measures.rank_gains import NDCG, AveragePrecision, ReciprocalRan
 from metricwise.oracles.base import TIED, Classes, MarginOracle
 from metricwise.oracles.rank_gains import RankGainOracle
 from metricwise.oracles.ranking import PairLabelling
+from metricwise.threads import block_bounds, run_blocks
 
+_WORK_PER_SAMPLE = 50.0  # of a list, in multiplications: sorting and placing
 _SHORT = 2048  # samples of a query up to which sorting by insertion is as fast as by digits
 
 
@@ -55,6 +57,8 @@ class QueryLists:
         sizes = np.diff(self.starts)
         if self.starts[0] != 0 or self.starts[-1] != self.grades.size or np.any(sizes < 1):
             raise ValueError("queries must have samples, one after the other, and all samples must be in one")
+        if np.any(np.diff(self.queries) < 0):
+            raise ValueError("lists must be in the order of their queries")
         if np.any(self.queries < 0) or np.any(self.queries >= sizes.size) or np.any(self.n_pos < 1):
             raise ValueError("every list must belong to a query and have positives")
         if np.any(self.n_pos >= self.sizes):
@@ -199,15 +203,19 @@ class QueryOracle(MarginOracle):
         The queries.
     mistakes : float
         The number of single mistakes in a full loss.
+    threads : int
+        Threads that may rank; the result does not depend on it.
     loops : bool
         Rank list by list, as the gains of users are, also where compiled code ranks all of them, to check the latter.
     """
 
-    def __init__(self, measure: Any, lists: QueryLists, mistakes: float, *, loops: bool = False) -> None:
+    def __init__(
+        self, measure: Any, lists: QueryLists, mistakes: float, *, threads: int = 1, loops: bool = False
+    ) -> None:
         self.lists = lists
         self.mistakes = mistakes
         kind = None if loops else _find_kind(measure)
-        self._rank = _CompiledLists(kind, lists) if kind is not None else _LoopedLists(measure, lists)
+        self._rank = _CompiledLists(kind, lists, threads) if kind is not None else _LoopedLists(measure, lists)
 
     def violate(self, scores: Floats) -> PairLabelling:
         if scores.shape != self.lists.grades.shape:  # compiled code relies on it
@@ -227,31 +235,47 @@ def _find_kind(measure: Any) -> int | None:
 
 
 class _CompiledLists:
-    """Ranks all lists in compiled code."""
+    """Ranks all lists in compiled code, in blocks of queries that do not depend on the number of threads."""
 
-    def __init__(self, kind: int, lists: QueryLists) -> None:
-        self._kind, self._lists = kind, lists
+    def __init__(self, kind: int, lists: QueryLists, threads: int) -> None:
+        self._kind, self._lists, self._threads = kind, lists, threads
         sizes = np.diff(lists.starts)
         self._discounts = 1.0 / np.log2(np.arange(2.0, int(sizes.max()) + 2.0))
-        self._long = np.flatnonzero(sizes > _SHORT)
+        self._is_long = sizes > _SHORT
+        self._bounds = block_bounds(lists.n_queries, _WORK_PER_SAMPLE * float(lists.sizes.sum()))
 
     def __call__(self, scores: Floats, on_margin: float) -> tuple[float, Floats]:
-        lists, longest = self._lists, self._discounts.size
         keys, order = -scores, np.arange(scores.size, dtype=np.int32)
-        queries.sort_short_queries(lists.starts, _SHORT, keys, order)
-        for query in self._long:
-            part = slice(lists.starts[query], lists.starts[query + 1])
+        out, losses = np.zeros(scores.size), np.zeros(len(self._bounds))
+
+        def rank(block: int, first: int, end: int) -> None:
+            self._sort(first, end, keys, order)
+            losses[block] = self._rank(first, end, keys, order, on_margin, out)
+
+        run_blocks(rank, self._bounds, self._threads)
+        return float(losses.sum()), out
+
+    def _sort(self, first: int, end: int, keys: Floats, order: Any) -> None:
+        """Sort the keys of some queries in place, and the samples with them."""
+        starts = self._lists.starts
+        queries.sort_short_queries(starts[first : end + 1], _SHORT, keys, order)
+        for query in first + np.flatnonzero(self._is_long[first:end]):
+            part = slice(starts[query], starts[query + 1])
             local, keys[part] = pairs.argsort_scores(keys[part])
-            order[part] = local + np.int32(lists.starts[query])
-        out = np.zeros(scores.size)
+            order[part] = local + np.int32(starts[query])
+
+    def _rank(self, first: int, end: int, keys: Floats, order: Any, on_margin: float, out: Floats) -> float:
+        """Write the coefficients of some queries; return what their lists add to the mean loss."""
+        lists, longest = self._lists, self._discounts.size
+        own = slice(*np.searchsorted(lists.queries, [first, end]))
         loss = queries.violate_lists(
             self._kind,
             self._discounts,
             lists.starts,
             lists.grades,
-            lists.queries,
-            lists.levels,
-            lists.shares,
+            lists.queries[own],
+            lists.levels[own],
+            lists.shares[own],
             keys,
             order,
             TIED if on_margin else 0.0,
@@ -261,7 +285,7 @@ class _CompiledLists:
             np.empty((2, longest), dtype=np.int32),
             out,
         )
-        return float(loss), out
+        return float(loss)
 
 
 class _LoopedLists:

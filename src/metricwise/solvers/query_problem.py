@@ -54,7 +54,7 @@ class QueryProblem(MultivariateProblem):
         sizes = np.cumsum(np.diff(self.lists.starts)[order])
         kept = np.sort(order[: int(np.searchsorted(sizes, n_samples)) + 1])
         lists, samples = self.lists.take(kept)
-        oracle = QueryOracle(self.measure, lists, self.oracle.mistakes)
+        oracle = QueryOracle(self.measure, lists, self.oracle.mistakes, threads=self.design.threads)
         return replace(self, design=self.design.gather(samples), oracle=oracle)
 
 
@@ -85,5 +85,5 @@ def make_query_problem(
     # Every query has the mistakes of its own full loss.
     counts = zip(lists.query_weights.tolist(), n_pos.tolist(), n_neg.tolist(), strict=True)
     mistakes = float(sum(weight * float(measure.mistakes_per_loss(*own)) for weight, *own in counts))
-    oracle = QueryOracle(measure, lists, mistakes)
+    oracle = QueryOracle(measure, lists, mistakes, threads=design.threads)
     return QueryProblem(design.take(samples), oracle, measure, int(relevant.sum()), C * mistakes)
