@@ -24,6 +24,7 @@ _WORDS = "a;colour;y\n" + "".join(
     f"{k % 5};{'red' if k % 3 else 'blue'};{'yes' if k % 5 > 2 else 'no'}\n" for k in range(40)
 )
 _SPARSE = "".join(f"{1 if k % 5 > 2 else -1} 1:{k % 5} 3:{k * k % 7}\n" for k in range(40))
+_QUERIES = "".join(f"{k % 3} qid:{k // 5} 1:{k % 5} 3:{k * k % 7}\n" for k in range(40))
 _ARFF = "@relation r\n@attribute a real\n@attribute y {0,1}\n@data\n" + "".join(
     f"{k % 9},{int(k % 9 > 4)}\n" for k in range(40)
 )
@@ -31,6 +32,7 @@ FILES = {
     "numbers.csv": _NUMBERS,
     "words.csv": _WORDS,
     "sparse.svm": _SPARSE,
+    "queries.svm": _QUERIES,
     "table.arff": _ARFF,
     "empty.csv": "",
     "own.py": "x = 1\n",
@@ -40,6 +42,7 @@ _DATA = (
     "numbers.csv",
     "words.csv",
     "sparse.svm",
+    "queries.svm",
     "table.arff",
     "empty.csv",
     "missing.csv",
@@ -82,6 +85,7 @@ _MEASURES = (
     "nonsense",
     "partial_roc_auc",
     "two-way-partial-auc:0.5,0.3",
+    "ndcg",
     "recall",
 )
 _LIKELY = {

@@ -108,7 +108,7 @@ def _read_svmlight_label(block, at, mode):
 def _read_svmlight_entries(block, at, base, n_features, limit, row, entry, skips, indices, values, slow, n_slow):
     """Read ``index:value`` to the end of the line; return the problem, the end, and entries and slow tokens so far.
 
-    ``skips`` tells whether the query of a ranking problem may come first, which is skipped.
+    If ``skips`` is true, the query of a ranking problem may come first, and is skipped.
     """
     first, previous = entry, -1
     while True:
