@@ -19,7 +19,7 @@ PAGES = {
         "Multivariate support vector machine",
         ("agreement", "svmperf", "tuned_threshold", "growth", "products"),
     ),
-    "auc_and_kernels": ("AUC and kernels", ("rank_svm", "kernel_growth", "subspaces")),
+    "auc_and_kernels": ("Rankings, AUC and kernels", ("rank_svm", "learning_to_rank", "kernel_growth", "subspaces")),
     "smoothed_and_selecting": ("Smoothed objectives and feature selection", ("smoothing", "selecting")),
     "multilabel": ("Multilabel classification", ("f_measure",)),
     "streaming": ("Streaming and alternate maximisation", ("passes", "first_calls", "streams", "amp")),
