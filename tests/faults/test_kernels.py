@@ -119,6 +119,15 @@ def test_indefinite_sigmoids_raise(n_samples):
             model.fit(data, y)
 
 
+def test_sigmoids_are_indefinite_beyond_rounding_errors_only():
+    """A lower bound of 1 + 2e-12 was once reported where no weights at all reach 1."""
+    data, y = np.array([[2.0, -999_997.0, -1.0], [2.0, -1_000_000.0, -1.0]]), np.array([1, 0])
+    with pytest.raises(ValueError, match="not positive semi-definite"):
+        MultivariateSVC("f1", kernel="sigmoid", threshold=0.0).fit(data, y)
+    saturated = np.random.default_rng(0).normal(10.0, 0.1, size=(200, 3))  # all values are one
+    AUCSVC(kernel="sigmoid", gamma=1.0, threshold=0.0).fit(saturated, np.arange(200) % 2)
+
+
 def test_indefinite_polynomials_raise():
     with pytest.raises(ValueError, match="not positive semi-definite"):
         MultivariateSVC(kernel="poly", degree=2, coef0=-1.0).fit(X, Y)

@@ -203,15 +203,37 @@ def check_kernel_matrix(X: Any) -> Any:
     return X
 
 
-def check_positive(K: Floats, dtype: Any, remedy: str) -> None:
-    """Raise a ValueError that ends with ``remedy`` unless a symmetric matrix is positive semi-definite."""
-    rounding = _ROUNDING[np.dtype(dtype)]
+def check_positive(K: Floats, dtype: Any, remedy: str, errors: ValueErrors | None = None) -> None:
+    """Raise a ValueError that ends with ``remedy`` unless a symmetric matrix is positive semi-definite.
+
+    Of a matrix that was given, rounding errors are unknown, and those that are usual in its type are allowed for. If
+    they are known, nothing else is: bounds of the objective hold for kernels without negative eigenvalues alone.
+
+    Parameters
+    ----------
+    K : array of shape (n_samples, n_samples)
+        The matrix.
+    dtype : dtype
+        The type that it was given in.
+    remedy : str
+        What the user can do.
+    errors : ValueErrors, optional
+        The errors of the values.
+    """
+    rounding = _ROUNDING[np.dtype(dtype)] if errors is None else _relative_errors(K, errors)
     least, largest = _extreme_eigenvalues(K, rounding)
     if least < -rounding * max(largest, -least):
         raise ValueError(
             f"the kernel matrix is not positive semi-definite: it has the eigenvalue {least:.3g}, the largest being "
             f"{largest:.3g}. {remedy}"
         )
+
+
+def _relative_errors(K: Floats, errors: ValueErrors) -> float:
+    """Return by how much of the largest one, by size, eigenvalues may differ from those of the exact matrix."""
+    n_samples, largest = len(K), max(float(K.max()), -float(K.min()))  # at most the largest eigenvalue
+    of_values = float(errors.of_function(np.ones(n_samples)).max()) / largest if largest else 0.0
+    return 8.0 * n_samples * 2.0**-52 + of_values
 
 
 def _extreme_eigenvalues(K: Floats, rounding: float) -> tuple[float, float]:

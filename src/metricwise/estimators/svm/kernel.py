@@ -130,11 +130,12 @@ def _select_approximation(approximation: str, n_samples: int) -> str:
 
 
 def _make_exact_design(source: KernelMatrix, content: Design, intercept: float) -> KernelDesign:
-    matrix = source.matrix(_TOO_LARGE)
+    matrix, errors = source.matrix(_TOO_LARGE), source.value_errors()
     if not source.function.is_safe:
-        check_positive(matrix, source.X.dtype, _REMEDY_PRECOMPUTED if source.is_precomputed else _REMEDY)
+        remedy = _REMEDY_PRECOMPUTED if source.is_precomputed else _REMEDY
+        check_positive(matrix, source.X.dtype, remedy, errors if errors.factors else None)
     everything = np.arange(source.n_samples)
-    return KernelDesign(matrix, content, everything, intercept, content.threads, source.value_errors())
+    return KernelDesign(matrix, content, everything, intercept, content.threads, errors)
 
 
 def select_kernel_design(
