@@ -59,20 +59,20 @@ def measure(context: Context) -> Section:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         try:
-            n_columns = _write_data(folder, max(sizes))
+            n_columns = write_data(folder, max(sizes))
         except SkippedError as reason:
             section.skip("covtype_2", reason)
             return section
         records = [
-            _measure_one(folder, n_columns, n_samples, one, context.threads) for one in measures for n_samples in sizes
+            measure_one(folder, n_columns, n_samples, one, context.threads) for one in measures for n_samples in sizes
         ]
-    fits = [_fit([record for record in records if record["measure"] == one]) for one in measures]
+    fits = [fit_exponent([record for record in records if record["measure"] == one]) for one in measures]
     section.tables += [Table("Growth", EXPONENTS, fits), Table("All sizes", COLUMNS, records)]
     section.figures.append(_draw(records, fits, context))
     return section
 
 
-def _write_data(folder: Path, n_samples: int) -> int:
+def write_data(folder: Path, n_samples: int) -> int:
     """Write samples in random order as raw numbers, so that reading a part of them uses no other memory."""
     whole = task("covtype_2")
     indices = np.random.default_rng(0).permutation(len(whole.y))[:n_samples]
@@ -81,7 +81,8 @@ def _write_data(folder: Path, n_samples: int) -> int:
     return int(whole.X.shape[1])
 
 
-def _measure_one(folder: Path, n_columns: int, n_samples: int, measure: str, threads: int) -> Record:
+def measure_one(folder: Path, n_columns: int, n_samples: int, measure: str, threads: int) -> Record:
+    """Train on the first samples of a written file, in a process of its own, and return what it took."""
     job = {"folder": str(folder), "n_columns": n_columns, "n_samples": n_samples, "measure": measure}
     job |= {"threads": threads, "repetitions": REPETITIONS}
     command = [sys.executable, "-m", "benchmarks.growth_process", json.dumps(job)]
@@ -92,9 +93,10 @@ def _measure_one(folder: Path, n_columns: int, n_samples: int, measure: str, thr
     return {"measure": measure, "n_samples": n_samples} | record
 
 
-def _fit(records: Sequence[Record]) -> Record:
+def fit_exponent(records: Sequence[Record], key: str = "seconds") -> Record:
+    """Return the exponent of the growth of an entry with the samples, with the range of iterations and memory."""
     n_samples = np.log([record["n_samples"] for record in records])
-    exponent, height = np.polyfit(n_samples, np.log([record["seconds"] for record in records]), 1)
+    exponent, height = np.polyfit(n_samples, np.log([record[key] for record in records]), 1)
     iterations = [record["iterations"] for record in records]
     memory = [record["memory"] for record in records if record["memory"] is not None]
     return {

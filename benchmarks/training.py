@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from benchmarks.data import Task
 from metricwise.designs import make_design
 from metricwise.measures import get_measure
+from metricwise.measures.base import Ranks
 from metricwise.results import Result
 from metricwise.solvers import CuttingPlane, Limits, MultivariateProblem, make_problem, run
 from metricwise.solvers.newton import SmoothProblem, TruncatedNewton, make_squared_problem
@@ -28,8 +29,9 @@ class Trained(NamedTuple):
 
 def pose(X: Any, y: NDArray[np.bool_], measure: str, C: float = 1.0, threads: int = 1) -> MultivariateProblem:
     """Return the training problem of a measure; ranking measures need no intercept."""
-    design = make_design(X, intercept=0.0 if measure == "roc_auc" else 1.0, threads=threads)
-    return make_problem(design, y, get_measure(measure), C)
+    wanted = get_measure(measure)
+    design = make_design(X, intercept=0.0 if isinstance(wanted, Ranks) else 1.0, threads=threads)
+    return make_problem(design, y, wanted, C)
 
 
 def train(X: Any, y: NDArray[np.bool_], measure: str, C: float = 1.0, tol: float = 1e-3, threads: int = 1) -> Trained:
