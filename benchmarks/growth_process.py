@@ -18,6 +18,8 @@ from benchmarks.timing import LONG, make_timer
 from benchmarks.training import Trained, train
 from metricwise.solvers import MultivariateProblem
 
+ORACLE_CALLS = 10
+
 _STATUS = Path("/proc/self/status")
 _CLEAR = Path("/proc/self/clear_refs")
 
@@ -37,12 +39,14 @@ def main(argument: str) -> None:
     first = make_timer(run)()
     peak = peak_memory()
     again = 0 if first.seconds > LONG else job["repetitions"] - 1
-    seconds = min([first.seconds, *(make_timer(run)().seconds for _ in range(again))])
+    runs = [first, *(make_timer(run)() for _ in range(again))]
+    seconds = min(one.seconds for one in runs)
     above = None if before is None or peak is None else max(peak - before, 0)
     found = _describe(first.value, seconds)
     found |= {"memory": None if above is None else above / (X.nbytes + y.nbytes)}
     found |= {"megabytes": None if above is None else above / 2**20}
-    found |= {"oracle_seconds": _time_oracle(first.value, job["repetitions"])}
+    found |= {"cpu_seconds": min(one.cpu_seconds for one in runs if one.cpu_seconds is not None)}
+    found |= {"oracle_cpu_seconds": _time_oracle(first.value, ORACLE_CALLS)}
     sys.stdout.write(json.dumps(found))
 
 
@@ -54,12 +58,13 @@ def _warm_up(n_columns: int, measure: str, threads: int) -> None:
 
 
 def _time_oracle(trained: Trained, repetitions: int) -> float | None:
-    """Return the seconds that the most violated labelling takes at the solution, None where there is none."""
+    """Return the processor seconds of the most violated labelling at the solution, None where there is none."""
     problem = trained.problem
     if not isinstance(problem, MultivariateProblem):
         return None
     scores = problem.design.scores(trained.result.weights)
-    return min(make_timer(lambda: problem.oracle.violate(scores))().seconds for _ in range(repetitions))
+    found = (make_timer(lambda: problem.oracle.violate(scores))().cpu_seconds for _ in range(repetitions))
+    return min(seconds for seconds in found if seconds is not None)
 
 
 def _describe(trained: Trained, seconds: float) -> dict[str, Any]:

@@ -54,10 +54,10 @@ TWO_CLASSES = f"""\
 Each peer of two classes, and of each label, is what a careful user would build of scikit-learn and the learner: its
 regularisation chosen by a grid search ({SEARCH_FOLDS} folds, average precision; ROC area for that measure), then
 ``TunedThresholdClassifierCV`` with {THRESHOLD_FOLDS} folds and the measure as its scorer around the chosen setting.
-Ranking measures (break-even point, recall at precision, ROC area) need no threshold: the learner is trained with the
-chosen setting alone. A recall at a precision is that of the best threshold of the test samples; {OURS} is given
-``confidence=None`` for it, as no peer guarantees a precision, and counts with a recall of 0 where it refuses a table
-since no threshold reaches the precision out of fold."""
+Ranking measures (break-even point, recall at precision, ROC area, average precision) need no threshold: the learner is
+trained with the chosen setting alone. A recall at a precision is that of the best threshold of the test samples; {OURS}
+is given ``confidence=None`` for it, as no peer guarantees a precision, and counts with a recall of 0 where it refuses a
+table since no threshold reaches the precision out of fold."""
 MORE_CLASSES = f"""\
 Settings of multiclass peers are chosen by a grid search for the measure itself ({SEARCH_FOLDS} folds)."""
 FEWEST_PROBLEMS = 3  # of a comparison: fewer show nothing

@@ -27,6 +27,7 @@ MEASURES: dict[str, Any] = {
     "prbep": "prbep",
     "recall_at_precision": RecallAtPrecision(0.9),
     "roc_auc": "roc_auc",
+    "average_precision": "average_precision",
 }
 MULTICLASS_MEASURES = ("f1_macro", "f1_micro", "accuracy", "balanced_accuracy", "mcc", "jaccard_macro")
 MULTILABEL_MEASURES = ("f1_macro", "f1_micro", "f1_weighted", "jaccard_macro", "balanced_accuracy", "mcc")

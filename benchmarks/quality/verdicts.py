@@ -20,6 +20,7 @@ MEASURE_TITLES = {
     "prbep": "break-even point",
     "recall_at_precision": "recall at precision 0.9",
     "roc_auc": "ROC area",
+    "average_precision": "average precision",
 }
 SUITE_TITLES = {
     "tables": "Tables",

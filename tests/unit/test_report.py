@@ -14,7 +14,7 @@ from sklearn.datasets import make_classification, make_multilabel_classification
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.metrics import f1_score, roc_auc_score
+from sklearn.metrics import average_precision_score, f1_score, precision_recall_curve, roc_auc_score
 from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
@@ -34,6 +34,7 @@ from metricwise import (
 )
 from metricwise.reporting.evaluation import evaluate, measure_curve, resolve_measure
 from metricwise.reporting.models import explanation_of, leaderboard_of
+from metricwise.reporting.precision_recall import precision_recall_band
 from metricwise.reporting.predictions import Predictions, Problem, collect_predictions
 from metricwise.reporting.steps import make_steps
 
@@ -156,6 +157,47 @@ def test_the_confidence_band_equals_the_bootstrap() -> None:
     drawn = [f1_score(Y_NEW[r], labels[r]) for r in (random.integers(0, 400, 400) for _ in range(200))]
     assert values[at] == pytest.approx(f1_score(Y_NEW, labels))
     assert (low[at], high[at]) == pytest.approx(np.quantile(drawn, [0.05, 0.95]), abs=0.02)
+
+
+@pytest.mark.parametrize("n_copies", [1, 20])  # of 8000 samples, only some thresholds are steps
+def test_the_precision_recall_band_equals_the_bootstrap(n_copies: int) -> None:
+    random = np.random.default_rng(0)
+    truth = np.tile(Y_NEW == 1, n_copies)
+    scores = np.tile(MODEL.predict_proba(X_NEW)[:, 1], n_copies) + 1e-3 * random.random(truth.size)
+    problem = make_predictions(truth, scores).problems[0]
+    band = precision_recall_band(problem, make_steps(problem))
+    assert band is not None and band.area == pytest.approx(average_precision_score(truth, scores))
+
+    def precision_at(recall: float, drawn: np.ndarray) -> float:
+        precisions, recalls, _ = precision_recall_curve(truth[drawn], scores[drawn])
+        return float(precisions[recalls >= recall - 1e-12][-1])
+
+    draws = [random.integers(0, truth.size, truth.size) for _ in range(200)]
+    areas = [average_precision_score(truth[drawn], scores[drawn]) for drawn in draws]
+    width = np.ptp(np.quantile(areas, [0.05, 0.95]))
+    assert band.interval == pytest.approx(np.quantile(areas, [0.05, 0.95]), abs=0.25 * width)
+    at = int(np.argmin(np.abs(band.recall - 0.6)))
+    ends = np.quantile([precision_at(0.6, drawn) for drawn in draws], [0.05, 0.95])
+    assert (band.low[at], band.high[at]) == pytest.approx(ends, abs=0.25 * np.ptp(ends))
+
+
+def test_a_perfect_ranking_has_the_area_one() -> None:
+    problem = make_predictions(Y_NEW == 1, Y_NEW + 0.0).problems[0]
+    band = precision_recall_band(problem, make_steps(problem))
+    assert band is not None and band.area == 1.0 and band.interval == pytest.approx((1.0, 1.0))
+    assert band.low == pytest.approx(1.0) and band.high == pytest.approx(1.0)
+
+
+def test_one_class_has_no_precision_recall_band() -> None:
+    problem = make_predictions(np.zeros(50, dtype=bool), np.linspace(0.0, 1.0, 50)).problems[0]
+    assert precision_recall_band(problem, make_steps(problem)) is None
+
+
+def test_the_page_shows_average_precision_with_its_interval() -> None:
+    page = report(MODEL, X_NEW, Y_NEW, measure="average_precision")
+    value = average_precision_score(Y_NEW, MODEL.predict_proba(X_NEW)[:, 1])
+    assert page.value == pytest.approx(value)
+    assert f"area {value:.3f} (" in page.html and f"The area, average precision, is {value:.3f}; its 90 %" in page.html
 
 
 # ------------------------------------------------------------------------------------------------------- thresholds

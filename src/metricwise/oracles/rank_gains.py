@@ -73,18 +73,20 @@ class RankGainOracle(MarginOracle):
         largest = max(float(scores.max()), -float(scores.min()))
         tied = TIED * largest if self._on_margin else 0.0
         sides = run_both(
-            lambda: _SortedClass(scores[:n_pos], self._weights(slice(n_pos)), tied),
-            lambda: _SortedClass(scores[n_pos:], self._weights(slice(n_pos, None)), tied),
+            lambda: _SortedClass(scores[:n_pos], self._weights(slice(n_pos))),
+            lambda: _SortedClass(scores[n_pos:], self._weights(slice(n_pos, None))),
             self.classes.sorting_threads,
         )
         pos, neg = sides
         tolerance = self._tolerance(scores, 1.0) / self._n_neg
         above = self._place(pos.copies, neg.copies, self._scale, tolerance)
         order = np.arange(1, self._n_pos + 1)
-        passed = np.searchsorted(above, order, "left")  # negatives above every positive
+        passed = rank_gains.count_passing(above, self._n_pos)
         gains = (self._measure.rank_gain(order, rank, self._n_pos) for rank in (order, order + passed))
         loss = float(np.subtract(*gains).sum())
-        out = np.concatenate([-self._scale * pos.share(passed), self._scale * neg.share(self._n_pos - above)])
+        out = np.empty(scores.size)
+        pos.share(passed, tied, -self._scale, out[:n_pos])
+        neg.share(self._n_pos - above, tied, self._scale, out[n_pos:])
         return PairLabelling(loss + float(selection.dot(out, scores)), loss, out)
 
     def _weights(self, part: slice) -> Floats | None:
@@ -94,23 +96,16 @@ class RankGainOracle(MarginOracle):
 class _SortedClass:
     """The samples of a class in the order of their scores, the best first, each as often as it has copies."""
 
-    def __init__(self, scores: Floats, weights: Floats | None, tied: float) -> None:
-        ascending, values = pairs.argsort_scores(scores)
-        self._order, values = ascending[::-1], np.ascontiguousarray(values[::-1])
-        self._weights = None if weights is None else weights[self._order]
-        self.copies = values if self._weights is None else np.repeat(values, self._weights.astype(np.int64))
-        self._firsts = np.flatnonzero(np.concatenate([[True], values[:-1] - values[1:] > tied]))
+    def __init__(self, scores: Floats, weights: Floats | None) -> None:
+        self._ascending, values = pairs.argsort_scores(scores)
+        self._values = np.ascontiguousarray(values[::-1])
+        self._weights = weights
+        copies = None if weights is None else weights[self._ascending[::-1]].astype(np.int64)
+        self.copies = self._values if copies is None else np.repeat(self._values, copies)
 
-    def share(self, partners: Counts) -> Floats:
-        """Return how many partners every sample has, given those of the copies; tied samples have equally many."""
-        n_samples = self._order.size
-        ends = np.arange(n_samples + 1) if self._weights is None else np.append(0, np.cumsum(self._weights))
-        starts = ends.astype(np.int64)[np.append(self._firsts, n_samples)]
-        means = np.add.reduceat(partners, starts[:-1]) / np.diff(starts)
-        each = np.repeat(means, np.diff(np.append(self._firsts, n_samples)))
-        out = np.empty(n_samples)
-        out[self._order] = each if self._weights is None else self._weights * each
-        return out
+    def share(self, partners: Counts, tied: float, scale: float, out: Floats) -> None:
+        """Write how many partners every sample has, times ``scale``, given those of the copies."""
+        rank_gains.share_partners(self._ascending, self._values, self._weights, partners, tied, scale, out)
 
 
 def _place_compiled(kind: int, drops: Floats) -> Placement:

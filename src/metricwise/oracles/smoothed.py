@@ -24,7 +24,9 @@ Other measures are left to cutting planes. The loss of F, Jaccard and the means 
 a table in a way that is not linear, nor concave, so their convex combinations have no short description: a smooth
 maximum would visit all n+ n- tables at every step, where the most violated labelling takes a sort. The same is true of
 precision at k below the number of positives. Parts of the ROC curve tie the pairs together by the order of the
-negatives.
+negatives. So do gains by rank (average precision, NDCG): what a swapped pair costs depends on the ranks, and so on all
+other pairs. With two positives and a negative, average precision loses 1/6 if the negative passes either positive, and
+5/12, not 2/6, if it passes both.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from metricwise.measures.tables import divide
 from metricwise.reporting.evaluation import Evaluation
 from metricwise.reporting.importance import Importance
 from metricwise.reporting.markup import number, spread
+from metricwise.reporting.precision_recall import PrecisionRecallBand
 from metricwise.reporting.predictions import Problem, Scale
 from metricwise.reporting.resampling import SampleGroups
 from metricwise.reporting.steps import Steps
@@ -22,6 +23,7 @@ from metricwise.results import Result, StreamResult
 
 _UNIT = (0.0, 1.0)
 _BINS = 10
+_AREA_ABOVE_CHANCE = 0.1
 _ROW = 46  # height of a model in the comparison
 _NAME = 42  # letters of its name
 _FEATURE_ROW, _FEATURE_NAME = 26, 17  # height of a feature, and letters of its name
@@ -46,13 +48,23 @@ def operating_point(problem: Problem) -> Point:
     return Point(*map(float, rates))
 
 
-def precision_recall(steps: Steps, point: Point) -> str:
-    """Return precision against recall, with the operating point of the model."""
+def precision_recall(steps: Steps, point: Point, band: PrecisionRecallBand | None, confidence: float) -> str:
+    """Return precision against recall, with the operating point of the model; no band if a class is missing."""
     share = steps.n_pos / max(steps.n_pos + steps.n_neg, 1)
     words = f"The model works at recall {number(point.recall)} and precision {number(point.precision)}."
+    if band is not None:
+        words = (
+            f"The area, average precision, is {number(band.area)}; its {100 * confidence:g} % interval is "
+            f"{spread(band.interval)}. {words}"
+        )
     chart = Chart("Precision against recall", words, "recall", "precision", _UNIT, _UNIT, live="pr")
     chart.segment((0.0, share), (1.0, share), "faint")
     chart.label(0.0, share, f"by chance {number(share, 2)}", dx=4, dy=-5 if share < 0.9 else 14, style="soft")
+    if band is not None:
+        chart.band(band.recall, band.low, band.high, "first")
+        # Above the line of chance, where few curves pass; below it where there is no room.
+        height = share + _AREA_ABOVE_CHANCE if share < 0.5 else share - _AREA_ABOVE_CHANCE
+        chart.label(0.0, height, f"area {number(band.area)} ({spread(band.interval)})", dx=4)
     chart.steps(steps.recall[::-1], steps.precision[::-1], "first")
     _operating(chart, point.recall, point.precision)
     return chart.render()

@@ -201,7 +201,7 @@ def _evaluate_rankings(
     )
     draws = draws[~np.isnan(draws).any(axis=1)]
     # Grades tie samples with different scores, which biases the value but not the spread: draws are centred again.
-    return values, draws - coarse + np.array(values)
+    return values, np.minimum(draws - coarse + np.array(values), 1.0)
 
 
 def _score_resample(measure: Measure, positive: Mask, grade: NDArray[np.int64], weights: Floats) -> float:
@@ -242,6 +242,18 @@ def measure_curve(
     >>> value.tolist(), bool((low < value).all() and (value < high).all())
     ([0.6666666666666666, 0.8], True)
     """
+    tp, fp, n_pos, n_neg = draw_counts(steps, seed)
+    values = np.asarray(measure.value(tp, fp, n_pos - tp, n_neg - fp), dtype=np.float64)[:, ::-1]
+    at_steps, drawn_values = (
+        np.asarray(show_value(measure, part, steps.n_pos + steps.n_neg), dtype=np.float64)
+        for part in (measure.value(*steps.tables), values)
+    )
+    low, high = np.quantile(drawn_values, middle_ends(confidence), axis=0)
+    return at_steps, low, high
+
+
+def draw_counts(steps: Steps, seed: int) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return true and false positives of the steps, the highest threshold first, and class sizes, of resamples."""
     random = np.random.default_rng(seed)
     # Samples between two neighbouring thresholds, from the greatest score on; the last lie below all thresholds.
     parts = ((steps.tp, steps.n_pos, steps.pos_weight), (steps.fp, steps.n_neg, steps.neg_weight))
@@ -251,13 +263,12 @@ def measure_curve(
         samples = random.gamma(between / of_one, size=(_BAND_RESAMPLES, between.size))
         drawn.append(np.cumsum(of_one * samples, axis=1))
     (tp, fp), (n_pos, n_neg) = ((sums[:, :-1] for sums in drawn), (sums[:, -1:] for sums in drawn))
-    values = np.asarray(measure.value(tp, fp, n_pos - tp, n_neg - fp), dtype=np.float64)[:, ::-1]
-    at_steps, drawn_values = (
-        np.asarray(show_value(measure, part, steps.n_pos + steps.n_neg), dtype=np.float64)
-        for part in (measure.value(*steps.tables), values)
-    )
-    low, high = np.quantile(drawn_values, [(1.0 - confidence) / 2.0, (1.0 + confidence) / 2.0], axis=0)
-    return at_steps, low, high
+    return tp, fp, n_pos, n_neg
+
+
+def middle_ends(confidence: float) -> tuple[float, float]:
+    """Return the quantiles between which the middle part lies."""
+    return (1.0 - confidence) / 2.0, (1.0 + confidence) / 2.0
 
 
 def evaluate_resamples(predictions: Predictions, measure: Measure, weights: Floats) -> Floats:

@@ -27,6 +27,7 @@ from metricwise.reporting.markup import (
 )
 from metricwise.reporting.models import leaderboard_of, results_of, title_of
 from metricwise.reporting.optimality import describe_optimality, describe_worth
+from metricwise.reporting.precision_recall import precision_recall_band
 from metricwise.reporting.predictions import Predictions, Problem
 from metricwise.reporting.resampling import SampleGroups
 from metricwise.results import Result, Status, StreamResult
@@ -75,15 +76,17 @@ def _pictures(one: ExplorerProblem, criterion: Any, confidence: float, seed: int
     both = steps.n_pos > 0.0 and steps.n_neg > 0.0
     area = RocAuc().score(problem.truth, problem.scores, problem.weights) if both else None
     curve = measure_curve(steps, criterion, confidence, seed)
+    band = precision_recall_band(problem, steps, confidence, seed)
     title = title_of(criterion)
     captions = (
-        "Precision against recall. Diamond: the model; ring: the explorer.",
+        f"Precision against recall; the area is the average precision. The band holds the precision with a probability "
+        f"of {percent(confidence)}, recall by recall. Diamond: the model; ring: the explorer.",
         "ROC curve: positives found against false alarms.",
         f"{title} at every threshold; the band holds it with a probability of {percent(confidence)}, threshold by "
         "threshold.",
     )
     drawn = (
-        charts.precision_recall(steps, point),
+        charts.precision_recall(steps, point, band, confidence),
         charts.roc(steps, point, area),
         charts.measure_by_threshold(title, steps, curve, confidence, problem.scale, isinstance(criterion, IsCost)),
     )

@@ -29,8 +29,9 @@ class SmoothedSVC(BatchClassifier):
     ----------
     measure : str or Measure, default="prbep"
         What to train for: "accuracy", "balanced_accuracy", "prbep", "recall_at_k" (for k not below the number of
-        positives) or "roc_auc". The losses of other measures have no smooth version that is as cheap;
-        `MultivariateSVC` takes them.
+        positives) or "roc_auc". The losses of other measures, such as "f1" and "average_precision", are not linear in
+        the shares of mislabelled samples or pairs and have no smooth version that is as cheap; `MultivariateSVC` takes
+        them.
     C : float, default=1.0
         Cost of one mistake; smaller values regularise more.
     method : {"lbfgs", "accelerated"}, default="lbfgs"
