@@ -20,7 +20,7 @@ PAGES = {
         ("agreement", "svmperf", "tuned_threshold", "growth", "products"),
     ),
     "auc_and_kernels": ("AUC and kernels", ("rank_svm", "kernel_growth", "subspaces")),
-    "average_precision": ("Average precision", ("rank_quality", "rank_growth")),
+    "average_precision": ("Average precision", ("rank_quality", "rank_growth", "rank_streams")),
     "smoothed_and_selecting": ("Smoothed objectives and feature selection", ("smoothing", "selecting")),
     "multilabel": ("Multilabel classification", ("f_measure",)),
     "streaming": ("Streaming and alternate maximisation", ("passes", "first_calls", "streams", "amp")),

@@ -25,7 +25,7 @@ EPOCHS, DECAYS = 60, (30, 45)
 MARGIN, WEIGHT_DECAY = 0.6, 2e-4
 
 
-def train(X: Any, y: Any, rate: float, gamma: float) -> Any:
+def train(X: Any, y: Any, rate: float, gamma: float, epochs: int = EPOCHS) -> Any:
     """Return the trained linear model."""
     torch.manual_seed(0)
     samples, truth = torch.tensor(X, dtype=torch.float32), torch.tensor(y, dtype=torch.float32)
@@ -35,7 +35,7 @@ def train(X: Any, y: Any, rate: float, gamma: float) -> Any:
     dataset = torch.utils.data.TensorDataset(samples, truth)
     size = min(BATCH, len(y) // 4)
     sampler = DualSampler(dataset, size, labels=y.astype(np.float32), sampling_rate=POSITIVE_SHARE)
-    for epoch in range(EPOCHS):
+    for epoch in range(epochs):
         if epoch in DECAYS:
             optimizer.param_groups[0]["lr"] /= 10.0
         order = torch.tensor(list(iter(sampler)))

@@ -30,14 +30,15 @@ SCRIPT = Path(__file__).with_name("libauc_process.py")
 LIBAUC_VARIABLE = "LIBAUC_PYTHON"
 SPLITS, FOLDS = 2, 3
 C_VALUES = tuple(10.0**power for power in range(-5, 3))
+LONGEST = 5.0  # seconds of a fit
 QUICK_PROBLEMS = ("german", "oil_spill")
 
 OURS, LIBAUC = "MultivariateSVC, average precision", "LibAUC, APLoss"
 LEARNERS: dict[str, Callable[[float], Any]] = {
-    OURS: lambda C: MultivariateSVC("average_precision", C=C, threshold=0.0, n_jobs=1),
-    "AUCSVC, ROC area": lambda C: AUCSVC(C=C, threshold=0.0, n_jobs=1),
-    "AUCSVC, squared losses": lambda C: AUCSVC(C=C, norm=2, threshold=0.0, n_jobs=1),
-    "MultivariateSVC, F1": lambda C: MultivariateSVC("f1", C=C, threshold=0.0, n_jobs=1),
+    OURS: lambda C: MultivariateSVC("average_precision", C=C, threshold=0.0, n_jobs=1, max_seconds=LONGEST),
+    "AUCSVC, ROC area": lambda C: AUCSVC(C=C, threshold=0.0, n_jobs=1, max_seconds=LONGEST),
+    "AUCSVC, squared losses": lambda C: AUCSVC(C=C, norm=2, threshold=0.0, n_jobs=1, max_seconds=LONGEST),
+    "MultivariateSVC, F1": lambda C: MultivariateSVC("f1", C=C, threshold=0.0, n_jobs=1, max_seconds=LONGEST),
     "logistic regression": lambda C: LogisticRegression(C=C, max_iter=1000),
 }
 
@@ -57,9 +58,10 @@ CHOICES = (
 TEXT = [
     "The binary views of the data folder and the tables of two classes of its ``problems()``, "
     f"{SPLITS} random splits each, with at most {MOST_SAMPLES} training and {MOST_TEST_SAMPLES} test samples, features "
-    f"standardised. Every method is linear. C is chosen from {C_VALUES[0]:g} to {C_VALUES[-1]:g} in powers of ten, by "
-    f"average precision in {FOLDS} folds of the training samples, the same for all. LibAUC runs in an environment of "
-    f"its own, whose interpreter the environment variable {LIBAUC_VARIABLE} names: ``APLoss`` with ``SOAP`` on a "
+    f"standardised. Every method is linear. A fit of metricwise ends after {LONGEST:g} seconds at the latest. C is "
+    f"chosen from {C_VALUES[0]:g} to {C_VALUES[-1]:g} in powers of ten, by average precision in {FOLDS} folds of the "
+    "training samples, the same for all. LibAUC runs in an environment of its own, whose interpreter the environment "
+    f"variable {LIBAUC_VARIABLE} names: ``APLoss`` with ``SOAP`` on a "
     "linear model, the learning rate (0.001, 0.01 or 0.1) and then gamma (0.1 or 0.9) by the same folds, and otherwise "
     "as in its own recipe for this loss (60 epochs, batches of 128, half of them positive, margin 0.6, weight decay "
     "0.0002). Wins and losses count problems by the means over their splits; p is that of "

@@ -155,6 +155,20 @@ def test_equals_the_best_of_all_places_on_many_samples(measure, seed):
         assert_consistent(labelling, scores)
 
 
+@pytest.mark.parametrize("measure", [AveragePrecision(), NDCG(), ReciprocalRank()], ids=lambda measure: measure.name)
+@pytest.mark.parametrize("n_neg", [2048, 4500])
+@pytest.mark.parametrize("spread", [0.01, 3.0, 4000.0])  # none, some, and most pairs are too far apart to be swapped
+def test_blocks_of_negatives_equal_the_scan(measure, n_neg, spread):
+    random = np.random.default_rng(n_neg)
+    n_pos = 12
+    scores = spread * (random.normal(size=n_pos + n_neg) + (np.arange(n_pos + n_neg) < n_pos))
+    scores[::5] = np.round(scores[::5], 1)
+    fast, slow = (make_oracle(measure, n_pos, n_neg, generic=generic).violate(scores) for generic in (False, True))
+    assert fast.value == pytest.approx(slow.value, rel=1e-12, abs=1e-14)
+    assert fast.loss == pytest.approx(slow.loss, rel=1e-9, abs=1e-12)
+    assert fast.coefficients() == pytest.approx(slow.coefficients(), rel=1e-9, abs=1e-15)
+
+
 @each_measure
 @each_seed
 def test_a_labelling_is_a_lower_bound_everywhere(measure, seed):

@@ -10,7 +10,7 @@ from sklearn.datasets import make_classification
 
 from metricwise import MultivariateSVC, RecallAtK, SmoothedSVC, certify, get_measure, measure_names
 from metricwise.designs import make_design
-from metricwise.measures import PRBEP, Accuracy, BalancedAccuracy, RocAuc
+from metricwise.measures import PRBEP, Accuracy, AveragePrecision, BalancedAccuracy, RocAuc
 from metricwise.oracles import make_oracle
 from metricwise.oracles.smoothed import make_smoothed_slack
 from metricwise.results import Status
@@ -206,7 +206,8 @@ def test_an_uninformative_problem_is_degenerate():
 
 
 @pytest.mark.parametrize(
-    "name", ["f1", "two_way_partial_auc", "partial_roc_auc", "precision_at_k", "recall_at_precision"]
+    "name",
+    "f1 g_mean two_way_partial_auc partial_roc_auc precision_at_k recall_at_precision average_precision ndcg".split(),
 )
 def test_other_measures_raise_and_name_those_supported(name):
     X, y = make_data()
@@ -216,6 +217,12 @@ def test_other_measures_raise_and_name_those_supported(name):
     with pytest.raises(TypeError, match=f"estimators for it: .*{fitting}"):
         SmoothedSVC(name).fit(X, y)
     assert name not in measure_names("SmoothedSVC")
+
+
+def test_average_precision_is_not_linear_in_the_swapped_pairs():
+    """The reason why it has no smoothed slack: pairs that are swapped together cost more than one by one."""
+    loss = [1.0 - AveragePrecision().score([1, 1, 0], scores) for scores in ([3, 1, 2], [1, 3, 2], [1, 2, 3])]
+    assert loss == pytest.approx([1 / 6, 1 / 6, 5 / 12])
 
 
 def test_k_below_the_number_of_positives_raises():

@@ -23,7 +23,7 @@ from metricwise.results import Result, StreamResult
 
 _UNIT = (0.0, 1.0)
 _BINS = 10
-_AREA_ABOVE_CHANCE = 0.1
+_FREE_BELOW = 0.88  # precision above which nothing is drawn, so that a label has room
 _ROW = 46  # height of a model in the comparison
 _NAME = 42  # letters of its name
 _FEATURE_ROW, _FEATURE_NAME = 26, 17  # height of a feature, and letters of its name
@@ -62,9 +62,11 @@ def precision_recall(steps: Steps, point: Point, band: PrecisionRecallBand | Non
     chart.label(0.0, share, f"by chance {number(share, 2)}", dx=4, dy=-5 if share < 0.9 else 14, style="soft")
     if band is not None:
         chart.band(band.recall, band.low, band.high, "first")
-        # Above the line of chance, where few curves pass; below it where there is no room.
-        height = share + _AREA_ABOVE_CHANCE if share < 0.5 else share - _AREA_ABOVE_CHANCE
-        chart.label(0.0, height, f"area {number(band.area)} ({spread(band.interval)})", dx=4)
+        # Curves of good models fill the upper right corner and leave the lower left free; those of others do not.
+        is_free = float(band.high[band.recall >= 0.3].max()) < _FREE_BELOW
+        x, y, anchor = (1.0, 0.94, "end") if is_free else (0.0, share + (0.1 if share < 0.5 else -0.1), "start")
+        text = f"area {number(band.area)} ({spread(band.interval)})"
+        chart.label(x, y, text, anchor, dx=-4 if is_free else 4)
     chart.steps(steps.recall[::-1], steps.precision[::-1], "first")
     _operating(chart, point.recall, point.precision)
     return chart.render()
