@@ -18,7 +18,7 @@ ONE_THREAD := OMP_THREAD_LIMIT=1 OPENBLAS_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test coverage lint test-oldest test-development test-bounds test-wheel bench bench-quality bench-automl faults papers fuzz docs \
+.PHONY: help demo test coverage lint test-oldest test-development test-bounds test-wheel bench bench-quality bench-automl bench-libauc faults papers fuzz docs \
   release-notes clean
 
 help: ## show this list
@@ -68,6 +68,9 @@ bench-automl: $(VENV)/.bench .venv-automl/.made ## AutoGluon and FLAML, in an en
 	$(PY) -m benchmarks.quality.automl --python .venv-automl/$(SCRIPTS)/python
 	$(PY) -m benchmarks.quality --page-only
 
+bench-libauc: $(VENV)/.bench .venv-libauc/.made ## average precision, beside LibAUC in an environment of its own
+	LIBAUC_PYTHON=.venv-libauc/$(SCRIPTS)/python $(PY) -m benchmarks --only rank_quality --only rank_streams
+
 faults: $(VENV)/.bench ## kill workers and schedulers of a real cluster during training, each case ten times
 	$(PY) -m benchmarks --only faults
 
@@ -84,7 +87,7 @@ release-notes: ## check that TAG, version and changelog agree, and write release
 	$(PYTHON) .ci/release_notes.py $(TAG) > release-notes.md
 
 clean: ## remove the environments, the caches and everything generated
-	rm -rf $(VENV) .venv-oldest .venv-development .venv-wheel .venv-automl build dist demo .coverage.json release-notes.md docs/_build docs/api/generated docs/gallery docs/sg_execution_times.rst
+	rm -rf $(VENV) .venv-oldest .venv-development .venv-wheel .venv-automl .venv-libauc build dist demo .coverage.json release-notes.md docs/_build docs/api/generated docs/gallery docs/sg_execution_times.rst
 	rm -rf .mypy_cache .numba_bounds .ruff_cache .pytest_cache .hypothesis .import_linter_cache .benchmarks .fuzzing
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -111,6 +114,11 @@ $(VENV)/.test $(VENV)/.docs $(VENV)/.bench: $(VENV)/.%: pyproject.toml | $(VENV)
 .venv-development/.test: pyproject.toml
 	$(PYTHON) -m venv --clear .venv-development
 	.venv-development/$(SCRIPTS)/python $(INSTALL) --pre --editable ".[test]"
+	@touch $@
+
+.venv-libauc/.made: benchmarks/requirements-libauc.txt
+	$(PYTHON) -m venv --clear .venv-libauc
+	.venv-libauc/$(SCRIPTS)/python $(INSTALL) --requirement $<
 	@touch $@
 
 .venv-automl/.made: benchmarks/quality/requirements-automl.txt

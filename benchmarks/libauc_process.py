@@ -1,4 +1,4 @@
-"""Train a linear model by LibAUC's APLoss and SOAP on the samples of a file and write its scores: SAMPLES SCORES.
+"""Train linear models by LibAUC's APLoss and SOAP on the samples in a folder's files: FOLDER.
 
 Runs in an environment of its own, without metricwise. Learning rate and then gamma are chosen by cross-validated
 average precision; all else is as in the library's own recipe for this loss: sigmoid outputs, Adam-style steps, learning
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -72,16 +73,25 @@ def choose(X: Any, y: Any, fold_of: Any) -> tuple[float, float]:
     return rate, max(by_gamma, key=lambda one: by_gamma[one])
 
 
-def main(samples: str, scores: str) -> None:
+def run(samples: Path) -> None:
     """Choose, train and write the scores of the test samples with the processor seconds taken."""
-    torch.set_num_threads(1)
     with np.load(samples) as stored:
         X, y, fold_of, X_test = (stored[name] for name in ("X", "y", "fold_of", "X_test"))
     started = time.process_time()
     rate, gamma = choose(X, y, fold_of)
     model = train(X, y, rate, gamma)
     seconds = time.process_time() - started
-    np.savez(scores, scores=score(model, X_test), rate=rate, gamma=gamma, cpu_seconds=seconds)
+    with samples.with_suffix(".scores").open("wb") as file:
+        np.savez(file, scores=score(model, X_test), rate=rate, gamma=gamma, cpu_seconds=seconds)
+
+
+def main(folder: str) -> None:
+    """Run all files of a folder, one after the other: loading the library takes longer than most of them."""
+    torch.set_num_threads(1)
+    for samples in sorted(Path(folder).glob("*.npz")):
+        run(samples)
+        sys.stdout.write(f"{samples.stem}\n")
+        sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -25,6 +25,8 @@ from benchmarks.report import Column, Record, Section, Table
 from benchmarks.timing import clock
 from metricwise import AUCSVC, MultivariateSVC
 
+Indices = NDArray[np.int64]
+
 TRIALS = ROOT / "benchmarks" / "results" / "rank_quality.jsonl"
 SCRIPT = Path(__file__).with_name("libauc_process.py")
 LIBAUC_VARIABLE = "LIBAUC_PYTHON"
@@ -97,20 +99,24 @@ def measure(context: Context) -> Section:
 
 def _run_missing(path: Path, problems: Sequence[str], section: Section) -> None:
     done = {(one["method"], one["problem"], one["repetition"]) for one in read(path)}
-    interpreter = os.environ.get(LIBAUC_VARIABLE)
-    if interpreter is None and not any(method == LIBAUC for method, *_ in done):
-        section.skip(LIBAUC, f"the environment variable {LIBAUC_VARIABLE} names no interpreter")
-    methods = [*LEARNERS, *([LIBAUC] if interpreter else [])]
     for repetition in range(SPLITS):
         for name in problems:
-            missing = [method for method in methods if (method, name, repetition) not in done]
-            if not missing:
-                continue
-            split = _standardise(SUITES["tables"].split(name, repetition))
+            missing = [method for method in LEARNERS if (method, name, repetition) not in done]
+            split = _standardise(SUITES["tables"].split(name, repetition)) if missing else None
             for method in missing:
-                found = _run_trial(method, split, repetition, interpreter)
+                assert split is not None
+                found = _run_trial(method, split, repetition)
                 append(path, [found])
                 report(f"{name} {repetition}: {method} {found['value']:.4f}, {found['cpu_seconds']:.1f} s")
+    interpreter = os.environ.get(LIBAUC_VARIABLE)
+    if interpreter is None:
+        if not any(method == LIBAUC for method, *_ in done):
+            section.skip(LIBAUC, f"the environment variable {LIBAUC_VARIABLE} names no interpreter")
+        return
+    for repetition in range(SPLITS):
+        missing = [name for name in problems if (LIBAUC, name, repetition) not in done]
+        if missing:
+            _run_libauc(path, interpreter, missing, repetition)
 
 
 def _standardise(split: Split) -> Split:
@@ -118,16 +124,16 @@ def _standardise(split: Split) -> Split:
     return Split(split.name, scaler.transform(split.X), split.y, scaler.transform(split.X_test), split.y_test)
 
 
-def _run_trial(method: str, split: Split, repetition: int, interpreter: str | None) -> Record:
-    folds = list(StratifiedKFold(FOLDS, shuffle=True, random_state=repetition).split(split.X, split.y))
-    if method == LIBAUC:
-        assert interpreter is not None
-        found = _run_libauc(interpreter, split, folds)
-    else:
-        seconds, (model, chosen) = clock(lambda: _tune(LEARNERS[method], split, folds))
-        value = _value(split.y_test, model.decision_function(split.X_test))
-        found = {"value": value, "C": chosen, "cpu_seconds": seconds}
-    return {"problem": split.name, "method": method, "repetition": repetition} | found
+def _make_folds(split: Split, repetition: int) -> list[tuple[Indices, Indices]]:
+    return list(StratifiedKFold(FOLDS, shuffle=True, random_state=repetition).split(split.X, split.y))
+
+
+def _run_trial(method: str, split: Split, repetition: int) -> Record:
+    folds = _make_folds(split, repetition)
+    seconds, (model, chosen) = clock(lambda: _tune(LEARNERS[method], split, folds))
+    value = _value(split.y_test, model.decision_function(split.X_test))
+    about = {"problem": split.name, "method": method, "repetition": repetition}
+    return about | {"value": value, "C": chosen, "cpu_seconds": seconds}
 
 
 def _tune(make: Callable[[float], Any], split: Split, folds: Any) -> tuple[Any, float]:
@@ -150,19 +156,35 @@ def _value(y: NDArray[np.bool_], scores: Any) -> float:
     return float(average_precision_score(y, scores))
 
 
-def _run_libauc(interpreter: str, split: Split, folds: Any) -> Record:
-    fold_of = np.empty(len(split.y), dtype=np.int64)
-    for number, (_, outside) in enumerate(folds):
-        fold_of[outside] = number
+def _run_libauc(path: Path, interpreter: str, problems: Sequence[str], repetition: int) -> None:
+    """Run LibAUC on one split of problems, in one process; what it has done is stored even if it fails later."""
     with tempfile.TemporaryDirectory() as name:
-        samples, scores = Path(name) / "samples.npz", Path(name) / "scores.npz"
-        np.savez(samples, X=split.X, y=split.y.astype(np.int64), fold_of=fold_of, X_test=split.X_test)
-        done = subprocess.run([interpreter, SCRIPT, samples, scores], capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            raise RuntimeError(f"LibAUC failed on {split.name}:\n{done.stderr}")
-        with np.load(scores) as stored:
-            settings = {key: float(stored[key]) for key in ("rate", "gamma", "cpu_seconds")}
-            return {"value": _value(split.y_test, stored["scores"])} | settings
+        truth = {}
+        for problem in problems:
+            split = _standardise(SUITES["tables"].split(problem, repetition))
+            fold_of = np.empty(len(split.y), dtype=np.int64)
+            for number, (_, outside) in enumerate(_make_folds(split, repetition)):
+                fold_of[outside] = number
+            samples = {"X": split.X, "y": split.y.astype(np.int64), "fold_of": fold_of, "X_test": split.X_test}
+            np.savez(Path(name) / f"{problem}.npz", **samples)
+            truth[problem] = split.y_test
+        command = [interpreter, str(SCRIPT), name]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            for line in process.stdout:
+                problem = line.strip()
+                if problem in truth:
+                    append(path, [_read_libauc(Path(name), problem, truth[problem], repetition)])
+                    report(f"{problem} {repetition}: {LIBAUC}")
+        if process.returncode != 0:
+            raise RuntimeError(f"LibAUC failed with the code {process.returncode}; its error is above")
+
+
+def _read_libauc(folder: Path, problem: str, y_test: NDArray[np.bool_], repetition: int) -> Record:
+    with np.load(folder / f"{problem}.scores") as stored:
+        settings = {key: float(stored[key]) for key in ("rate", "gamma", "cpu_seconds")}
+        value = _value(y_test, stored["scores"])
+    return {"problem": problem, "method": LIBAUC, "repetition": repetition, "value": value} | settings
 
 
 def _describe(title: str, comparison: Comparison) -> str:
