@@ -61,7 +61,8 @@ def make_multivariate_svm(problem: Problem) -> Iterator[Candidate]:
 def make_auc_svm(problem: Problem) -> Iterator[Candidate]:
     """Yield the AUC SVM of measures that rank."""
     if isinstance(problem.measure, Ranks):
-        # Squared losses rank as well and are learnt sooner; model selection needs no more digits.
+        # Squared losses rank as well and are learnt sooner; model selection needs no more digits. An SVM for average
+        # precision as a further candidate for that measure has not improved the selected ensembles.
         learner = AUCSVC(norm=2, C=0.1, tol=1e-2)
         yield Candidate("AUC SVM", for_numbers(problem.profile, learner), {"norm": 2, "C": 0.1})
 
