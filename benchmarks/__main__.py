@@ -20,7 +20,10 @@ PAGES = {
         ("agreement", "svmperf", "tuned_threshold", "growth", "products"),
     ),
     "auc_and_kernels": ("AUC and kernels", ("rank_svm", "kernel_growth", "subspaces")),
-    "average_precision": ("Average precision", ("rank_quality", "rank_growth", "rank_streams")),
+    "average_precision": (
+        "Average precision and learning to rank",
+        ("rank_quality", "rank_growth", "rank_streams", "learning_to_rank"),
+    ),
     "smoothed_and_selecting": ("Smoothed objectives and feature selection", ("smoothing", "selecting")),
     "multilabel": ("Multilabel classification", ("f_measure",)),
     "streaming": ("Streaming and alternate maximisation", ("passes", "first_calls", "streams", "amp")),
