@@ -17,6 +17,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "metricwise.certifying": "certify",
     "metricwise.decisions.guarantees": "UnreachableGuaranteeError",
+    "metricwise.decisions.monitor": "GuaranteeMonitor",
     "metricwise.io.errors": "ModelFileError",
     "metricwise.measures": (
         "Accuracy AveragePrecision Averaged BalancedAccuracy CohenKappa FBeta GMean GowerLegendre HMean Jaccard MCC "

@@ -2,6 +2,7 @@
 
 from metricwise.certifying import certify
 from metricwise.decisions.guarantees import UnreachableGuaranteeError
+from metricwise.decisions.monitor import GuaranteeMonitor
 from metricwise.estimators.multilabel.binary_relevance import BinaryRelevance
 from metricwise.estimators.multilabel.classifier_chain import ProbabilisticClassifierChain
 from metricwise.estimators.selection.classifier import MetricClassifier
@@ -89,6 +90,7 @@ __all__ = [
     "FeatureSelectingSVC",
     "GMean",
     "GowerLegendre",
+    "GuaranteeMonitor",
     "HMean",
     "History",
     "Jaccard",

@@ -27,6 +27,7 @@ from metricwise.decisions.guarantees import (
 )
 from metricwise.decisions.intervals import TablePosterior
 from metricwise.decisions.ranking_posterior import summarize_scores
+from metricwise.decisions.score_reference import ScoreReference
 from metricwise.decisions.threshold_choice import ThresholdChoice, choose_threshold
 from metricwise.inference.threshold import Candidates, threshold_for
 from metricwise.measures import Measure, PrecisionAtRecall, RecallAtPrecision, contingency_table
@@ -150,7 +151,9 @@ def choose_guaranteed(
         shown=show_probability if is_probability else float,
     )
     decision = describe(aim.table, ThresholdChoice(guarantee.threshold, guarantee.kept_by), testing)
-    return replace(decision, calibration=Calibration((Sigmoid(),)), is_probability=is_probability)
+    reference = ScoreReference.count(ordering.scores, testing.scores)
+    calibration = Calibration((Sigmoid(),))
+    return replace(decision, calibration=calibration, is_probability=is_probability, reference=reference)
 
 
 def _choose_for_table(table: CountsTable, rule: ThresholdRule, samples: ScoredSamples, line: Sigmoid) -> Decision:

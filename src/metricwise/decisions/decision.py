@@ -19,6 +19,7 @@ from metricwise.decisions.label_posterior import LabelPosterior
 from metricwise.decisions.learning_curve import FinalPosterior
 from metricwise.decisions.ranking_posterior import RankingPosterior, rarer_weight
 from metricwise.decisions.refitting import refit_shift
+from metricwise.decisions.score_reference import ScoreReference
 from metricwise.decisions.scoring import log_odds
 
 _ROUNDING = 1e-12  # relative
@@ -123,6 +124,8 @@ class Decision:
         Adapts the threshold to the samples that are predicted together.
     is_probability : bool
         Whether users read and set thresholds as probabilities, of scores that are log-odds; never so for offsets.
+    reference : ScoreReference or None
+        With a guarantee, the distribution of the scores of the samples that it was tested on.
     """
 
     threshold: Threshold
@@ -133,6 +136,7 @@ class Decision:
     calibration: Calibration = field(default_factory=Calibration)
     batch: BatchRule | None = None
     is_probability: bool = False
+    reference: ScoreReference | None = None
 
     def shift(self, amount: Threshold) -> Decision:
         """Return the decision with thresholds raised by an amount on the scores."""

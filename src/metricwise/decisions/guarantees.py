@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import betainc, betaincinv
 
+from metricwise._state import stored_fields
 from metricwise._typing import Floats, Indices, Mask
 from metricwise.inference.threshold import Candidates
 from metricwise.measures.base import CountsTable
@@ -34,6 +35,7 @@ class UnreachableGuaranteeError(ValueError):
     """No threshold can guarantee the constraints; the message reports what can be guaranteed."""
 
 
+@stored_fields(version=1)
 @dataclass(frozen=True)
 class Constraint:
     """A share that is at least, or at most, a bound."""

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from metricwise._state import stored_fields
-from metricwise._typing import Floats
+from metricwise._typing import Floats, Mask
 from metricwise.measures.tables import EvaluatesTable, divide
 
 
@@ -84,6 +84,21 @@ class Share(EvaluatesTable):
         """Return the samples of the kind, and of the wider kind, for tables given as tp, fp, fn, tn."""
         cells = _SHARES[self.name]
         return sum(np.asarray(table[i]) for i in cells.of), sum(np.asarray(table[i]) for i in cells.among)
+
+    def outcomes(self, truth: Mask, predicted: Mask) -> tuple[Mask, Mask]:
+        """Return which samples are of the kind, and which are of the wider kind, given truth and predictions.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> truth, predicted = np.array([True, False, False]), np.array([True, True, False])
+        >>> of_kind, among = Share("precision").outcomes(truth, predicted)
+        >>> of_kind.tolist(), among.tolist()
+        ([True, False, False], [True, True, False])
+        """
+        cells = truth & predicted, ~truth & predicted, truth & ~predicted, ~truth & ~predicted
+        of_kind, among = self.counts(*cells)
+        return of_kind > 0, among > 0
 
     def _value(self, tp: Floats, fp: Floats, fn: Floats, tn: Floats) -> Floats:
         return divide(*self.counts(tp, fp, fn, tn))

@@ -62,9 +62,9 @@ def save(model: Any, path: PathLike, *, command: str | None = None, data: Any = 
 
     Parameters
     ----------
-    model : estimator
+    model : estimator or GuaranteeMonitor
         An estimator of metricwise, one of scikit-learn, such as a pipeline, that contains some, or a classifier of
-        LightGBM, XGBoost or CatBoost, whose trees and settings are stored.
+        LightGBM, XGBoost or CatBoost, whose trees and settings are stored; or a monitor, without its model.
     path : str or path
         The file; an existing file is replaced once the new one is complete.
     command : str, optional
@@ -151,7 +151,7 @@ def load(path: PathLike, *, measure: Any = None) -> Any:
 
     Returns
     -------
-    estimator
+    estimator or GuaranteeMonitor
         The model. With the same versions of scikit-learn and numpy it predicts the same: scores may differ by rounding
         errors where an array of the model was not contiguous, such as the components of a `~sklearn.decomposition.PCA`
         of sparse samples.
@@ -220,7 +220,7 @@ def _read_model(path: PathLike, file: Container, header: dict[str, Any], given: 
         if problem is None:
             raise
         raise ModelFileError(str(path), problem) from error
-    if not isinstance(model, BaseEstimator):
+    if not isinstance(model, BaseEstimator) and not _is_monitor(model):
         raise ValueError("its content is no estimator")
     return model
 
@@ -336,5 +336,11 @@ def _check_estimator(model: Any) -> None:
 
     from metricwise.persistence.boosters.conversion import find_learner
 
-    if not isinstance(model, BaseEstimator) and find_learner(model) is None:
+    if not isinstance(model, BaseEstimator) and find_learner(model) is None and not _is_monitor(model):
         raise TypeError(f"model must be an estimator, got {type(model).__name__}")
+
+
+def _is_monitor(thing: Any) -> bool:
+    from metricwise.decisions.monitor import GuaranteeMonitor
+
+    return isinstance(thing, GuaranteeMonitor)

@@ -102,10 +102,14 @@ def _import_decisions() -> tuple[type, ...]:
     from metricwise.decisions.constant import Constant
     from metricwise.decisions.decision import Calibration, Decision, Sigmoid
     from metricwise.decisions.design_effect import GroupedPosterior
+    from metricwise.decisions.guarantee_watch import GuaranteeWatch
+    from metricwise.decisions.guarantees import Constraint
     from metricwise.decisions.intervals import TablePosterior
     from metricwise.decisions.label_posterior import LabelPosterior
     from metricwise.decisions.learning_curve import Extrapolation, FinalPosterior
+    from metricwise.decisions.monitor import GuaranteeMonitor
     from metricwise.decisions.ranking_posterior import RankingPosterior
+    from metricwise.decisions.score_reference import ScoreReference, ScoreWatch
     from metricwise.decisions.tasks import Binary, Multiclass, Multilabel
 
     tasks = (Binary, Multiclass, Multilabel)
@@ -118,7 +122,8 @@ def _import_decisions() -> tuple[type, ...]:
         RankingPosterior,
         TablePosterior,
     )
-    return (*tasks, *expected, BatchRule, Calibration, Constant, Decision, Sigmoid)
+    watches = (Constraint, GuaranteeMonitor, GuaranteeWatch, ScoreReference, ScoreWatch)
+    return (*tasks, *expected, *watches, BatchRule, Calibration, Constant, Decision, Sigmoid)
 
 
 def _import_solvers() -> tuple[type, ...]:

@@ -19,6 +19,7 @@ from metricwise.persistence.compiled import check_predictor
 from metricwise.persistence.declared import check_fields
 from metricwise.persistence.names import is_own
 from metricwise.persistence.schemas import SCHEMAS
+from metricwise.persistence.schemas.monitors import CHECKS as MONITOR_CHECKS
 from metricwise.persistence.schemas.own import OWN_SCHEMAS
 from metricwise.persistence.schemas.parts import require
 from metricwise.persistence.schemas.schema import Schema
@@ -104,6 +105,7 @@ def _check_stream_state(values: Values) -> None:
 
 _CHECKS: dict[str, Callable[[Values], None]] = {
     **BOOSTER_CHECKS,
+    **MONITOR_CHECKS,
     "ContingencyCost": _check_function_measure,
     "ContingencyMeasure": _check_function_measure,
     "LinearContingencyCost": _check_function_measure,

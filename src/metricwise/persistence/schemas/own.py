@@ -8,7 +8,7 @@ import numpy as np
 
 from metricwise._state import Values
 from metricwise.persistence.schemas import kinds as k
-from metricwise.persistence.schemas import own_machines
+from metricwise.persistence.schemas import monitors, own_machines
 from metricwise.persistence.schemas.composition import count_outputs
 from metricwise.persistence.schemas.kinds import Check, Sizes
 from metricwise.persistence.schemas.own_machines import RESULT, given_measure, measure
@@ -263,6 +263,7 @@ OWN_SCHEMAS: dict[str, Schema] = {
         check_relations=_check_plug_in,
     ),
     "Dense": Schema(),
+    "GuaranteeMonitor": monitors.SCHEMA,
     "FilledColumns": Schema({**k.FEATURES, "is_empty_": k.array("bool", "F")}),
     "MetricClassifier": Schema(
         _DECIDED

@@ -1,0 +1,83 @@
+"""The schema of a monitor of guarantees, and the checks of the parts that it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from metricwise._state import Values
+from metricwise.persistence.schemas import kinds as k
+from metricwise.persistence.schemas.kinds import Sizes
+from metricwise.persistence.schemas.parts import require
+from metricwise.persistence.schemas.schema import Schema
+
+_WRONG = "a monitor is damaged: its counts, stakes and guarantees do not fit together"
+
+
+def _check_reference(values: Values) -> None:
+    cuts, above, n = values["cuts"], values["n_above"], values["n_samples"]
+    require(cuts.ndim == 1 and cuts.size >= 1 and above.shape == cuts.shape and n >= 0, _WRONG)
+    require(np.all(np.isfinite(cuts)) and np.all(np.diff(cuts) > 0.0), _WRONG)
+    require(np.all((above >= 0.0) & (above <= n)), _WRONG)
+
+
+def _check_constraint(values: Values) -> None:
+    require(0.0 < values["bound"] < 1.0, _WRONG)
+
+
+def _check_watch(values: Values) -> None:
+    """Raise unless the counts, stakes and points of a guarantee are those of some course of outcomes."""
+    n, of_kind, points = values["n_counted"], values["n_of_kind"], values["points"]
+    require(0.0 < values["alpha"] < 1.0 and 0 <= of_kind <= n and values["stride"] >= 1, _WRONG)
+    _check_stakes(values["stakes"], (_count_bets(),))
+    require(points.ndim == 2 and points.shape[1] == 4 and np.all(np.isfinite(points)), _WRONG)
+    require(values["alarm_at"] is None or values["alarm_at"] >= 1, _WRONG)
+
+
+def _check_score_watch(values: Values) -> None:
+    require(0.0 < values["alpha"] < 1.0 and values["n_seen"] >= 0, _WRONG)
+    require(values["warning_at"] is None or 1 <= values["warning_at"] <= values["n_seen"], _WRONG)
+    _check_stakes(values["stakes"], (2 * values["reference"].cuts.size, _count_bets()))
+
+
+def _check_stakes(stakes: Any, shape: tuple[int, ...]) -> None:
+    require(stakes.shape == shape and np.all(np.isfinite(stakes)) and np.all(stakes >= 0.0), _WRONG)
+
+
+def _count_bets() -> int:
+    from metricwise.decisions.betting import N_BETS  # not needed for models
+
+    return N_BETS
+
+
+def _check_monitor(values: Values, sizes: Sizes) -> None:
+    watches, labels, n_seen = values["_watches"], values["_labels"], values["n_seen"]
+    require(watches and labels and values["_positive"] in labels, _WRONG)
+    for watch in watches:
+        require(watch.n_counted <= n_seen and (watch.alarm_at or 0) <= n_seen, _WRONG)
+        require(np.isclose(watch.alpha * len(watches), values["alpha"]), _WRONG)
+    scores = values["_scores"]
+    require(scores is None or scores.alpha == values["alpha"], _WRONG)
+
+
+SCHEMA = Schema(
+    always={
+        "alpha": lambda value, sizes: k.is_real(value) and 0.0 < value < 1.0,
+        "n_seen": k.whole(),
+        "_watches": k.list_of(k.of_class("GuaranteeWatch")),
+        "_scores": k.either(k.none, k.of_class("ScoreWatch")),
+        "_labels": k.list_of(k.plain),
+        "_positive": k.plain,
+        "_points_up": k.boolean,
+        "_last": k.either(k.none, k.any_text, k.real()),
+    },
+    check_relations=_check_monitor,
+)
+CHECKS: dict[str, Callable[[Values], None]] = {
+    "Constraint": _check_constraint,
+    "GuaranteeWatch": _check_watch,
+    "ScoreReference": _check_reference,
+    "ScoreWatch": _check_score_watch,
+}
