@@ -33,7 +33,7 @@ def table(tmp_path_factory):
 
 
 @pytest.mark.parametrize(
-    "command", [(), ("train",), ("predict",), ("evaluate",), ("compare",), ("certify",), ("report",)]
+    "command", [(), ("train",), ("predict",), ("evaluate",), ("compare",), ("certify",), ("report",), ("watch",)]
 )
 def test_help_shows_no_control_characters(command):
     text = run_command(*command, "--help").stdout

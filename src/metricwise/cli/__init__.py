@@ -1,4 +1,4 @@
-"""The command ``metricwise``: train, predict, evaluate, compare, certify, report and warm-up, one module each.
+"""The command ``metricwise``: train, predict, evaluate, compare, certify, report, watch and warm-up, one module each.
 
 Commands are thin: they read files, call the public API and print the result. Nothing but click is imported before a
 command has its arguments, so that help appears at once.
@@ -20,6 +20,7 @@ from metricwise.cli.report import report
 from metricwise.cli.suggestions import suggest_option
 from metricwise.cli.train import train
 from metricwise.cli.warm_up import warm_up
+from metricwise.cli.watch import watch
 
 __all__ = ["main"]
 
@@ -51,9 +52,9 @@ def main() -> None:
     Data are svmlight, CSV, TSV, ARFF or Parquet files, optionally compressed by gzip; "-" is standard input. Results
     go to standard output, everything else to standard error.
 
-    Exit codes: 0 success, 1 the run failed, 2 wrong usage.
+    Exit codes: 0 success, 1 the run failed, 2 wrong usage, 3 an alarm of watch.
     """  # noqa: D301 (click keeps the lines after a backspace character)
 
 
-for _command in (train, predict, evaluate, compare, certify, report, warm_up):
+for _command in (train, predict, evaluate, compare, certify, report, watch, warm_up):
     main.add_command(_command)

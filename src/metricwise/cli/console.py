@@ -27,10 +27,11 @@ _EXPECTED_ERRORS = (ValueError, TypeError, OSError, ImportError, MemoryError)
 
 @dataclass(frozen=True)
 class Outcome:
-    """The result of a command, as text and as data for --json."""
+    """The result of a command, as text and as data for --json, and its exit code."""
 
     text: str
     data: dict[str, Any]
+    exit_code: int = 0
 
 
 class Console:
@@ -77,6 +78,8 @@ def command(function: Callable[..., Outcome]) -> Callable[..., None]:
             click.echo(json.dumps(_to_json_value(outcome.data), indent=2, allow_nan=False))
         elif outcome.text:
             click.echo(outcome.text)
+        if outcome.exit_code:
+            sys.exit(outcome.exit_code)
 
     return run
 

@@ -72,7 +72,10 @@ def load_model(path: str) -> Any:
     """Load a model file."""
     import metricwise
 
-    return metricwise.load(path)
+    model = metricwise.load(path)
+    if isinstance(model, metricwise.GuaranteeMonitor):
+        raise ValueError(f"{path} is the state of a watch and no model: give the model file")
+    return model
 
 
 def threshold_option(function: Callable[..., Any]) -> Callable[..., Any]:

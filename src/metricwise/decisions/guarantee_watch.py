@@ -118,6 +118,11 @@ class GuaranteeWatch:
         return float(wealth(self.stakes, self.n_counted))
 
     @property
+    def history(self) -> History:
+        """The course of the guarantee, thinned out."""
+        return History(*self.points.T)
+
+    @property
     def status(self) -> GuaranteeStatus:
         """What is known about the guarantee."""
         low, high = interval(self.n_of_kind, self.n_counted, self.alpha)

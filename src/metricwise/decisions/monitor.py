@@ -206,7 +206,12 @@ class GuaranteeMonitor:
 
     def history(self) -> list[History]:
         """Return the course of each guarantee, at up to 256 evenly spaced numbers of counted outcomes."""
-        return [History(*watch.points.T) for watch in self._watches]
+        return [watch.history for watch in self._watches]
+
+    @property
+    def watches(self) -> tuple[GuaranteeWatch, ...]:
+        """The bets against each guarantee."""
+        return tuple(self._watches)
 
     def is_like(self, other: GuaranteeMonitor) -> bool:
         """Return whether another monitor watches the same guarantees of the same model at the same alpha."""
@@ -217,6 +222,14 @@ class GuaranteeMonitor:
             and self._points_up == other._points_up
             and _same_reference(self._scores, other._scores)
         )
+
+
+def find_constraints(model: Any) -> list[Constraint]:
+    """Return the constraints that a fitted classifier was trained with; none if it is not fitted or has none."""
+    if not hasattr(model, "subject_to") or not hasattr(model, "_decision"):
+        return []
+    aim = model._task.aim(ThresholdRule(subject_to=model.subject_to))
+    return [] if aim is None else list(aim.constraints)
 
 
 class _Source(NamedTuple):
@@ -265,8 +278,8 @@ def _read_model(model: Any) -> _Source:
     if not hasattr(model, "_decision"):
         raise ValueError(f"the {name} is not fitted: call fit first")
     task, decision = model._task, model._decision
-    aim = task.aim(ThresholdRule(subject_to=model.subject_to))
-    if aim is None or not aim.constraints:
+    constraints = find_constraints(model)
+    if not constraints:
         raise ValueError(
             f"the {name} was trained without subject_to, so that there is no guarantee to watch: train it with "
             "subject_to='precision>=0.9', or give the constraint itself in place of the model"
@@ -276,7 +289,7 @@ def _read_model(model: Any) -> _Source:
         margins = decision.margins(reference.cuts)
         reference = ScoreReference(margins, reference.n_above, reference.n_samples)
     classes = (task.classes.tolist(), np.asarray(task.positive).item())
-    return _Source(_refuse_repeated(aim.constraints), classes, task.points_up, reference)
+    return _Source(_refuse_repeated(constraints), classes, task.points_up, reference)
 
 
 def _same_reference(first: ScoreWatch | None, second: ScoreWatch | None) -> bool:

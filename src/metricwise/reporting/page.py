@@ -6,7 +6,6 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from html import escape
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -14,18 +13,17 @@ import numpy as np
 
 from metricwise.io.atomic import atomic_file
 from metricwise.measures import Measure, get_measure
-from metricwise.reporting import overview, sections
+from metricwise.reporting import overview, sections, watching
 from metricwise.reporting.evaluation import evaluate, evaluate_constant, resolve_measure, threshold_measure
-from metricwise.reporting.explorer import ExplorerProblem, explorer_data, explorer_script
+from metricwise.reporting.explorer import ExplorerProblem, explorer_data
 from metricwise.reporting.importance import ImportanceSettings, compute_importance
-from metricwise.reporting.markup import Markup, text
 from metricwise.reporting.models import measure_of, name_of, title_of
+from metricwise.reporting.page_document import make_document
 from metricwise.reporting.predictions import Predictions, collect_predictions, drop_weightless
 from metricwise.reporting.steps import MOST_STEPS, make_steps
 
 _MOST_PROBLEMS = 12  # that the explorer includes
 _FEWEST_STEPS = 150
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
 
 
 @dataclass(frozen=True)
@@ -171,6 +169,7 @@ def report(
         overview.headline(named, criterion, evaluated[0], found, samples, is_declared),
         overview.training(model, criterion, is_declared),
         overview.class_tables(found) if found.kind != "binary" else None,
+        watching.guarantees(model, found),
         sections.curves(explored, found, criterion, confidence, random_state),
         _comparison(name_of(model), others, evaluated, criterion, found),
         sections.features(importance, criterion, confidence),
@@ -179,7 +178,7 @@ def report(
         sections.leaderboard(model, criterion),
     ]
     page = Report(
-        _document(named, parts, explorer_data(explored, threshold_measure(criterion))),
+        make_document(named, parts, explorer_data(explored, threshold_measure(criterion))),
         evaluated[0].value,
         evaluated[0].interval,
     )
@@ -203,18 +202,3 @@ def _comparison(
     if not others:
         return None
     return overview.comparison([f"{own} (this model)", *others], evaluated, measure, [found, *others.values()])
-
-
-def _document(title: str, parts: list[Markup | None], data: str) -> str:
-    style = files("metricwise.reporting").joinpath("style.css").read_text("utf-8")
-    body = "".join(part for part in parts if part)
-    return (
-        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        '<meta name="color-scheme" content="light dark"><link rel="icon" href="data:,">'
-        f"<title>{text(title)}</title><style>{style}</style></head><body><main>{body}</main>"
-        "<footer><p>Made with metricwise. This page is complete in itself: it loads nothing.</p></footer>"
-        f'<script type="application/json" id="explorer-data">{data}</script><script>{explorer_script()}</script>'
-        "</body></html>\n"
-    )
