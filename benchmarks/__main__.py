@@ -33,7 +33,7 @@ PAGES = {
     "cluster": ("On a cluster", ("cluster", "bins", "faults", "shards")),
     "model_selection": (
         "Model selection: time budgets and guarantees",
-        ("time_budgets", "busy_machine", "large_data", "guarantees"),
+        ("time_budgets", "busy_machine", "large_data", "guarantees", "watching"),
     ),
     "data_location": ("Memory, disk or cluster", ("data_location",)),
     "start_up": ("Start-up", ("cold_start",)),

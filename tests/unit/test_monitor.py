@@ -15,6 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import metricwise as mw
+from benchmarks.watching import BOUND, bet_from_every_outcome
 from metricwise.decisions.guarantee_watch import MOST_POINTS
 
 X, y = make_classification(3000, n_informative=5, weights=[0.7], class_sep=1.5, random_state=0)
@@ -67,6 +68,12 @@ def test_wealth_stays_finite_and_the_history_short() -> None:
     (history,) = monitor.history()
     assert np.isfinite(monitor.status[0].wealth) and np.all(np.isfinite(history.log_wealth))
     assert MOST_POINTS / 2 <= history.n_seen.size <= MOST_POINTS and np.all(np.diff(history.n_counted, n=2) == 0)
+
+
+def test_the_benchmark_bets_like_the_monitor() -> None:
+    kept = np.random.default_rng(3).random((8, 400)) < np.where(np.arange(400) < 150, 0.9, 0.75)
+    monitors = [mw.GuaranteeMonitor(("precision", ">=", BOUND)).update(one, np.ones(400)) for one in kept]
+    assert [one.status[0].alarm_at or 0 for one in monitors] == bet_from_every_outcome(kept).tolist()
 
 
 def test_labels_without_a_model() -> None:
