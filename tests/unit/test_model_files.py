@@ -126,7 +126,8 @@ def test_only_classes_that_are_written_can_be_read(saved: Saved) -> None:
     measures |= {type(measure) for measure in FUNCTION_MEASURES} | {MissingFunction}  # test_saved_functions writes them
     listed = {cls for group in GROUPS for cls in group()}
     boosters = {cls for cls in listed if "booster" in cls.__module__}  # test_stored_boosters writes them
-    assert listed <= written | measures | boosters
+    monitor = mw.GuaranteeMonitor(saved.models["plug-in, guarantee"])  # test_monitor writes them
+    assert listed <= written | measures | boosters | {type(thing) for thing in _own_objects(monitor)}
     names = [cls.__name__ for cls in listed] + [entry.name for entry in registry.entries()]
     assert len(set(names)) == len(names)
 
