@@ -15,6 +15,7 @@ from scipy.stats import binom
 from benchmarks.context import Context
 from benchmarks.report import Column, Record, Section, Table
 from metricwise.decisions.betting import N_BETS, new_stake, payoffs, settle, wealth
+from metricwise.decisions.score_reference import ScoreReference, ScoreWatch
 
 BOUND, DROPPED, ALPHA, POWER = 0.9, 0.8, 0.05, 0.8
 RUNS, QUICK_RUNS = 1000, 50
@@ -36,6 +37,14 @@ COLUMNS = (
             Column(f"missed_{n}", f"not found, drop after {n}", "{:.1%}"),
         )
     ),
+)
+
+SCORE_RUNS, QUICK_SCORE_RUNS, N_REFERENCE, N_SCORES = 200, 5, 500, 2000
+SHIFTS = (0.0, 0.25, 0.5, 1.0)  # of normal scores, in standard deviations
+SCORE_COLUMNS = (
+    Column("shift", "shift of the scores", "{:g} sd"),
+    Column("warned", f"warnings in {N_SCORES} scores", "{:.1%}"),
+    Column("median", "median delay", "{:.0f}"),
 )
 
 
@@ -61,6 +70,10 @@ def measure(context: Context) -> Section:
     records = [_measure(name, test, runs) for name, test in tests.items()]
     section = Section("watching", "Watching a guarantee", [_describe(fixed, runs)])
     section.tables.append(Table("False alarms and delays", COLUMNS, records))
+    warnings = [_count_warnings(shift, QUICK_SCORE_RUNS if context.quick else SCORE_RUNS) for shift in SHIFTS]
+    section.tables.append(Table("Warnings about scores", SCORE_COLUMNS, warnings))
+    if warnings[0]["warned"] > ALPHA:
+        section.failures.append(f"false warnings in {warnings[0]['warned']:.1%} of the runs, limit {ALPHA:.0%}")
     if records[0]["false_alarms"] > ALPHA:
         section.failures.append(f"false alarms in {records[0]['false_alarms']:.1%} of the runs, limit {ALPHA:.0%}")
     return section
@@ -75,7 +88,9 @@ def _describe(fixed: FixedTest, runs: int) -> str:
         f"longer. The binomial test with a fixed number of outcomes has the {fixed.n_outcomes} that it needs to find "
         f"this drop with probability {POWER:g}, if the whole sample is after the drop. It is looked at once, so it "
         "says nothing about what comes later. Looked at after every outcome, it is no test at that level any more. The "
-        "plug-in bets are those of Waudby-Smith and Ramdas (2024), truncated at one half."
+        "plug-in bets are those of Waudby-Smith and Ramdas (2024), truncated at one half. The warning about scores, "
+        f"which needs no labels, compares {N_SCORES} normal scores with {N_REFERENCE} of a reference, in "
+        f"{SCORE_RUNS} runs."
     )
 
 
@@ -93,6 +108,21 @@ def _measure(name: str, test: Callable[[Outcomes], Found], runs: int) -> Record:
         record[f"median_{n}"] = float(median) if np.isfinite(median) else "never"
         record[f"slow_{n}"] = float(slow) if np.isfinite(slow) else "never"
     return record
+
+
+def _count_warnings(shift: float, runs: int) -> Record:
+    """Compare scores, shifted by so many standard deviations, with references of their own."""
+    random = np.random.default_rng(1)
+    delays = []
+    for _ in range(runs):
+        reference = ScoreReference.count(random.normal(size=N_REFERENCE), random.normal(size=N_REFERENCE))
+        assert reference is not None
+        watch = ScoreWatch.start(reference, ALPHA)
+        watch.update(random.normal(shift, 1.0, size=N_SCORES))
+        delays.append(np.inf if watch.warning_at is None else watch.warning_at)
+    median = float(np.quantile(delays, 0.5, method="inverted_cdf"))
+    warned = float(np.mean(np.isfinite(delays)))
+    return {"shift": shift, "runs": runs, "warned": warned, "median": median if np.isfinite(median) else "never"}
 
 
 # ------------------------------------------------------------------ tests: the outcome of the first alarm, 0 if none
