@@ -17,7 +17,7 @@ WEIGHS_SAMPLES = dict.fromkeys(
 )
 
 
-@pytest.mark.filterwarnings("ignore:the surrogate of")
+@pytest.mark.filterwarnings("ignore:the surrogate of", "ignore:groups is None")
 @parametrize_with_checks([RankingSVC()])
 def test_estimator_checks(estimator, check):
     run_check(estimator, check, WEIGHS_SAMPLES)

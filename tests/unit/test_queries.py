@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -140,3 +141,37 @@ def test_files_keep_the_gain(tmp_path):
     model.fit(SCORES[:, None], GRADES > 0)
     mw.save(model, tmp_path / "model.mw")
     assert mw.load(tmp_path / "model.mw").measure == NDCG(gain="exponential")
+
+
+@pytest.mark.parametrize(
+    "groups",
+    [
+        ["a", np.nan, "b", "b"],
+        np.array(["a", np.nan, "b", "b"], dtype=object),
+        pd.Series(["a", None, "b", "b"], dtype="string"),
+        pd.Series(["a", None, "b", "b"], dtype="category"),
+        pd.Series([1, None, 2, 2], dtype="Int64"),
+        [1.0, np.nan, 2.0, 2.0],
+    ],
+    ids=["list", "objects", "strings", "categories", "integers", "floats"],
+)
+def test_missing_queries_raise(groups):
+    with pytest.raises(ValueError, match=r"groups\[1\] is missing"):
+        score_queries("ndcg", [1, 0, 1, 0], [4, 3, 2, 1], groups)
+
+
+def test_numbers_and_text_are_different_queries():
+    found = score_queries(
+        "reciprocal_rank", [1, 0, 0, 1], [4, 3, 2, 1], np.array([1, "1", 1, "1"], object), per_query=True
+    )
+    assert found == {1: 1.0, "1": 0.5}
+
+
+def test_a_query_of_relevant_samples_has_no_roc_area():
+    with pytest.raises(ValueError, match="query 'b' has relevant samples only, and measure 'roc_auc' is not defined"):
+        score_queries("roc_auc", [1, 0, 1, 1], [4, 3, 2, 1], list("aabb"))
+
+
+def test_negative_zeros_are_shown_as_zeros():
+    with pytest.raises(ValueError, match="y has 0, 1, 2:"):
+        score_queries("average_precision", [-0.0, 1.0, 2.0], [3, 2, 1])

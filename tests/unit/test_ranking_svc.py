@@ -119,11 +119,11 @@ def test_certify_refuses_other_data():
     model = RankingSVC(C=0.1).fit(X, GRADES, groups=GROUPS)
     with pytest.raises(ValueError, match="groups has 2 entries for 240 samples"):
         certify(model, X, GRADES, groups=GROUPS[:2])
-    with pytest.raises(ValueError, match="negative, NaN or infinite relevances"):
+    with pytest.raises(ValueError, match="which must not be negative"):
         certify(model, X, GRADES - 3.0, groups=GROUPS)
     with pytest.raises(ValueError, match="no query has samples of two grades"):
         certify(model, X, np.zeros(240), groups=GROUPS)
-    with pytest.raises(ValueError, match="takes relevances 0 and 1"):
+    with pytest.raises(ValueError, match="takes the relevances 0 and 1"):
         certify(RankingSVC("reciprocal_rank").fit(X, RELEVANT, groups=GROUPS), X, GRADES, groups=GROUPS)
     assert certify(model, X, GRADES).upper > 1.01 * model.result_.certificate.upper  # one query is another problem
     model.coef_ = 2.0 * model.coef_
@@ -311,3 +311,29 @@ def test_model_files_hold_a_ranker(tmp_path):
     for export in (mw.export_text, lambda model, path: mw.to_onnx(model, X)):
         with pytest.raises(TypeError, match="RankingSVC ranks samples, and has no classes"):
             export(model, tmp_path / "model.txt")
+
+
+def test_a_warning_says_that_all_samples_are_one_query():
+    X, y = np.random.default_rng(0).normal(size=(20, 2)), np.arange(20) % 2
+    with pytest.warns(UserWarning, match="all samples are ranked as one query. Pass the query of every sample"):
+        model = RankingSVC().fit(X, y)
+    with pytest.warns(UserWarning, match="enable_metadata_routing=True"):
+        model.score(X, y)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"groups": [np.nan] + [0.0] * 19}, r"groups\[0\] is missing"),
+        ({"sample_weight": np.arange(20.0)}, "samples of query 0 have different weights"),
+        ({"sample_weight": [1.0] * 3}, "sample_weight has 3"),
+        ({"sample_weight": [-1.0] * 20}, "negative"),
+        ({"y": ["a"] * 20}, "y "),
+    ],
+    ids=["missing", "weights", "length", "negative", "text"],
+)
+def test_certify_refuses_what_fit_refuses(change, message):
+    data = {"X": np.random.default_rng(0).normal(size=(20, 2)), "y": np.arange(20) % 2, "groups": np.zeros(20, int)}
+    model = RankingSVC().fit(**data)
+    with pytest.raises(ValueError, match=message):
+        certify(model, **data | change)

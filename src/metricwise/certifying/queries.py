@@ -19,6 +19,8 @@ from metricwise.certifying.data import LinearData
 from metricwise.certifying.fitted import FittedModel
 from metricwise.certifying.rankings import Rankings, group_by_width
 from metricwise.measures.base import GradesRelevance
+from metricwise.measures.checks import check_weights
+from metricwise.measures.queries import encode_queries, read_relevance, weigh_queries
 from metricwise.results import Certificate
 from metricwise.rounding import SlackTerms, placing_error, slack_error
 
@@ -28,17 +30,9 @@ _REACH = 1e-10  # of the largest score of a query: places whose violations diffe
 
 def certify_queries(fitted: FittedModel, X: Any, y: Any, sample_weight: Any, groups: Any) -> Certificate:
     """Return the bounds of the objective of a model that ranks queries."""
-    relevance = np.asarray(y, dtype=np.float64).ravel()
-    if np.all(np.isin(relevance, (-1.0, 1.0))):
-        relevance = np.where(relevance > 0.0, 1.0, 0.0)
-    if not np.all(np.isfinite(relevance)) or np.any(relevance < 0.0):
-        raise ValueError("y has negative, NaN or infinite relevances: pass the data the model was trained on")
-    names = np.zeros(relevance.size) if groups is None else np.asarray(groups).ravel()
-    if names.size != relevance.size:
-        raise ValueError(f"groups has {names.size} entries for {relevance.size} samples: pass those of the training")
-    names = names.astype(np.str_) if names.dtype == object else names
-    codes = np.unique(names, return_inverse=True)[1].ravel()
-    weights = np.ones(relevance.size) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    relevance = read_relevance(fitted.measure, y)
+    names, codes = encode_queries(groups, relevance.size)
+    weights = weigh_queries(names, codes, check_weights(sample_weight, relevance))[codes]
     kept = _find_ranked(relevance, codes, weights)
     if not kept.size:
         raise ValueError("no query has samples of two grades: pass the y and groups of the training")

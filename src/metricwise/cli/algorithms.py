@@ -30,6 +30,17 @@ def find_algorithm(algorithm: str) -> EstimatorEntry:
     return next(entry for entry in entries() if entry.command_name == algorithm)
 
 
+def default_measure(algorithm: str) -> str:
+    """Return the measure that an algorithm is trained for unless another is given.
+
+    Examples
+    --------
+    >>> default_measure("auto"), default_measure("ranking-svm")
+    ('f1', 'ndcg')
+    """
+    return "ndcg" if find_algorithm(algorithm).ranks_queries else "f1"
+
+
 def describe_algorithms() -> str:
     """Return the list of algorithms for the help text, one line per algorithm."""
     lines = (f"{entry.command_name:22} {entry.description}" for entry in entries())

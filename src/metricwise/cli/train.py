@@ -35,7 +35,10 @@ _SAMPLES_BETWEEN_CHECKPOINTS = 100_000
 @click.command(short_help="Train a model for a measure.", epilog=describe_algorithms())
 @click.argument("data")
 @click.option(
-    "--measure", default="f1", show_default=True, type=MeasureText(), help="Measure to train for, such as f-beta:2."
+    "--measure",
+    show_default="f1; ndcg for ranking-svm",
+    type=MeasureText(),
+    help="Measure to train for, such as f-beta:2.",
 )
 @click.option("--out", required=True, help="The model file to write.")
 @click.option("--algorithm", default="auto", show_default=True, type=AlgorithmName(), help="See the list below.")
@@ -93,7 +96,7 @@ def train(
     console: Console,
     ctx: click.Context,
     data: str,
-    measure: str,
+    measure: str | None,
     out: str,
     algorithm: str,
     stream: bool,
@@ -110,6 +113,7 @@ def train(
 
     Training that was interrupted resumes from its checkpoint when the same command is given again.
     """
+    measure = measure or algorithms.default_measure(algorithm)
     settings = Settings(measure, **options, is_grouped=groups is not None)
     disk = memory_limit is not None
     if disk and algorithm == "auto":

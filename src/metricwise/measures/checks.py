@@ -44,10 +44,10 @@ def check_count_or_share(value: object, name: str) -> int | float:
     return number
 
 
-def check_one_dimensional(values: ArrayLike, name: str) -> NDArray[Any]:
-    """Return ``values`` as a non-empty one-dimensional array, in a native dtype where there is one."""
+def check_one_dimensional(values: ArrayLike, name: str, *, keeps_objects: bool = False) -> NDArray[Any]:
+    """Return ``values`` as a non-empty one-dimensional array, in a native dtype where there is one and it is wanted."""
     array = np.asarray(values)
-    if array.dtype == object:
+    if array.dtype == object and not keeps_objects:
         # Nullable pandas columns arrive as objects although they hold plain numbers.
         array = np.asarray(array.tolist())
     if array.ndim != 1:

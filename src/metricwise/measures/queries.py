@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from numbers import Real
 from typing import Any, Literal, get_args, overload
 
 import numpy as np
@@ -113,6 +115,12 @@ def score_queries(
         if weight > 0.0
     }
     kept = {query: value for query, value in values.items() if value is not None}
+    undefined = [query for query, value in kept.items() if math.isnan(value)]
+    if undefined:
+        raise ValueError(
+            f"query {undefined[0]!r} has relevant samples only, and measure {found.name!r} is not defined for them: "
+            "leave it out."
+        )
     if per_query:
         return kept
     if not kept:
@@ -138,7 +146,7 @@ def read_relevance(measure: Measure, y: ArrayLike) -> Floats:
     ValueError: measure 'average_precision' takes the relevances 0 and 1, and y has 0, 1, 2: choose 'ndcg', ...
     """
     relevance = check_relevance(y, "y")
-    grades = np.unique(relevance)
+    grades = np.unique(relevance) + 0.0  # without negative zeros
     if not isinstance(measure, GradesRelevance) and np.any((grades != 0.0) & (grades != 1.0)):
         shown = ", ".join(f"{grade:g}" for grade in grades[:_MOST_SHOWN]) + ", ..." * (grades.size > _MOST_SHOWN)
         raise ValueError(
@@ -158,18 +166,34 @@ def encode_queries(groups: ArrayLike | None, n_samples: int) -> tuple[list[Any],
     """
     if groups is None:
         return [None], np.zeros(n_samples, dtype=np.int64)
-    names = check_one_dimensional(groups, "groups")
+    # Of a list of text and NaN, numpy would make the text "nan".
+    names = np.asarray(groups, dtype=object if isinstance(groups, list | tuple) else None)
+    names = check_one_dimensional(names, "groups", keeps_objects=True)
     if names.size != n_samples:
         raise ValueError(f"groups has {names.size} entries for {n_samples} samples; pass the query of every sample.")
-    missing = [at for at, name in enumerate(names.tolist()) if name is None or name != name]
+    missing = [at for at, name in enumerate(names.tolist()) if _is_missing(name)]
     if missing:
         raise ValueError(
             f"groups[{missing[0]}] is missing; pass the query of every sample, or leave out samples without one."
         )
-    if names.dtype == object:
-        names = names.astype(np.str_)  # mixed types cannot be sorted
-    distinct, codes = np.unique(names, return_inverse=True)
-    return distinct.tolist(), codes.astype(np.int64)
+    if names.dtype != object:
+        distinct, codes = np.unique(names, return_inverse=True)
+        return distinct.tolist(), codes.astype(np.int64)
+    ordered = sorted(set(names.tolist()), key=_sort_key)
+    numbers = {name: number for number, name in enumerate(ordered)}
+    return ordered, np.fromiter((numbers[name] for name in names.tolist()), np.int64, names.size)
+
+
+def _is_missing(name: Any) -> bool:
+    try:
+        return name is None or bool(name != name)
+    except TypeError:  # the missing value of pandas equals nothing, nor is it different
+        return True
+
+
+def _sort_key(name: Any) -> tuple[bool, float, str]:
+    """Return a key by which names of mixed types can be sorted: numbers first."""
+    return (False, float(name), "") if isinstance(name, Real) else (True, 0.0, str(name))
 
 
 def weigh_queries(names: list[Any], codes: Integers, weights: Floats) -> Floats:

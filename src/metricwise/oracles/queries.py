@@ -149,8 +149,8 @@ def make_lists(measure: Any, relevance: Floats, codes: Integers, weights: Floats
     kept = np.unique(query[divides])
     if not kept.size:
         raise ValueError(
-            f"none of the {weights.size} queries has both a relevant and an irrelevant sample, so that every order of "
-            "their samples is as good: check y, groups and sample_weight"
+            f"none of the {weights.size} queries has both a relevant and an irrelevant sample, so that all orders of "
+            "their samples are equally good: check y, groups and sample_weight"
         )
     order = np.argsort(codes, kind="stable")
     samples = order[np.isin(codes[order], kept)]

@@ -193,13 +193,14 @@ class RankingSVC(BaseEstimator):
             Weights of the queries, equal for all samples of a query: one of weight 2 counts as two such queries, one
             of weight 0 as absent.
         groups : array of shape (n_samples,), optional
-            The query of every sample, in any order; by default all samples are one query.
+            The query of every sample, in any order; without it all samples are one query, with a warning.
 
         Returns
         -------
         self
         """
         self._validate_params()
+        _warn_without_groups(groups)
         measure = get_measure(self.measure)
         check_trainable(measure, self)
         with guard_fit(self), show_progress(type(self).__name__, self.verbose):
@@ -291,7 +292,20 @@ class RankingSVC(BaseEstimator):
         sample_weight : array of shape (n_samples,), optional
             Weights of the queries in the mean, equal for all samples of a query.
         groups : array of shape (n_samples,), optional
-            The query of every sample; by default all samples are one query.
+            The query of every sample; without it all samples are one query, with a warning.
         """
+        _warn_without_groups(groups)
         scores = self.predict(X)
         return score_queries(self.measure_, y, scores, groups, sample_weight=sample_weight)
+
+
+def _warn_without_groups(groups: Any) -> None:
+    """Warn that all samples are one query, as where a pipeline or a cross-validation keeps the groups to itself."""
+    if groups is None:
+        warnings.warn(
+            "groups is None, so that all samples are ranked as one query. Pass the query of every sample as groups; a "
+            "pipeline or a cross-validation passes it on after sklearn.set_config(enable_metadata_routing=True). If "
+            "there is only one query, pass groups=numpy.zeros(n_samples)",
+            UserWarning,
+            stacklevel=3,
+        )
