@@ -144,10 +144,8 @@ def _divide(measure: Any, relevance: Floats) -> list[tuple[float, Any]]:
     counts = np.array([float(np.count_nonzero(relevance >= level)) for level in levels])
     if isinstance(measure, GradesRelevance):
         shares = np.asarray(measure.weigh_levels(levels, counts), dtype=np.float64)
-    elif np.array_equal(levels, [1.0]):
-        shares = np.ones(1)
     else:
-        raise ValueError(f"y has grades, and {measure.name!r} takes relevances 0 and 1: pass the y of the training")
+        shares = np.ones(levels.size)  # of one level
     return [
         (float(share), relevance >= level)
         for share, level, count in zip(shares, levels, counts, strict=True)
