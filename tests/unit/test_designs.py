@@ -11,6 +11,7 @@ from scipy import sparse
 
 from metricwise.designs import make_design
 from metricwise.designs.base import iterate_blocks
+from metricwise.kernels import hashing
 from tests.contracts.cases import ALL_DESIGN_IDS, ALL_DESIGNS, DESIGN_IDS, DESIGNS, STORAGE, store
 
 RNG = np.random.default_rng(0)
@@ -111,6 +112,16 @@ def test_equal_samples_get_equal_scores_at_any_position(kind, dtype):
         scores = part.scores(w)
         for sample in range(5):
             assert np.unique(scores[which == sample]).size <= 1
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_fingerprints_of_few_samples_are_those_of_many(order, dtype, monkeypatch):
+    data = np.asarray(np.where(X > 0.5, 0.0, X), dtype=dtype, order=order)
+    data[0] = -0.0
+    few = make_design(data).fingerprints(seed=7)
+    monkeypatch.setattr(hashing, "FEW_ENTRIES", 0)
+    np.testing.assert_array_equal(make_design(data).fingerprints(seed=7), few)
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])

@@ -57,6 +57,7 @@ def _tasks(algorithms: tuple[str, ...]) -> Iterator[Callable[[], Any]]:
         if not algorithms or entry.command_name in algorithms:
             yield from _training_tasks(entry)
     yield _multiply_columns
+    yield _fingerprint_samples
     if not algorithms:
         yield _read_files
 
@@ -115,6 +116,19 @@ def _multiply_columns() -> None:
             design = make_design(np.asfortranarray(X))
             for part in (design, design.take(few)):
                 part.combine(part.scores(np.ones(_N_FEATURES)))
+
+
+def _fingerprint_samples() -> None:
+    """Use the fingerprints of dense samples, which are not compiled for a few of them."""
+    import numpy as np
+
+    from metricwise.designs import make_design
+    from metricwise.kernels.hashing import FEW_ENTRIES
+
+    shape = FEW_ENTRIES // _N_FEATURES + 1, _N_FEATURES
+    for dtype in (np.float64, np.float32):
+        for make in (np.ascontiguousarray, np.asfortranarray):
+            make_design(make(np.zeros(shape, dtype=dtype))).fingerprints()
 
 
 def _first_feature(X: Any) -> Any:
