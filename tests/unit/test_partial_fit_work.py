@@ -15,7 +15,7 @@ from metricwise.kernels import products, streaming
 from metricwise.solvers.stream_data import StreamData
 from metricwise.solvers.stream_state import StreamState
 
-KERNELS = ("sparse_pass", "observe_sparse", "remember_sparse", "rescale_sparse", "average_weights")
+KERNELS = ("sparse_pass", "observe_sparse", "remember_sparse", "rescale_sparse")
 
 
 def make_stream(n_samples=3000, n_features=40):
@@ -57,7 +57,7 @@ def test_first_call_validates_once_and_makes_one_compiled_call_per_step(calls):
     assert calls["sparse_scores"] == 0
     assert calls["rescale_sparse"] == n_landmarks
     assert calls["observe_sparse"] == n_parts
-    assert max(calls[name] for name in ("sparse_pass", "remember_sparse", "average_weights")) <= n_parts
+    assert max(calls[name] for name in ("sparse_pass", "remember_sparse")) <= n_parts
 
 
 @pytest.mark.parametrize(("n_pos", "strides"), [(1500, (1, 3)), (9000, (1, 1)), (0, (7, 2))])

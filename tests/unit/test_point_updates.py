@@ -11,7 +11,7 @@ from scipy import sparse
 
 from metricwise import GMean, HMean, MinRate, QMean, SPADEClassifier
 from metricwise.kernels import dual_regions, streaming
-from metricwise.kernels.random_numbers import shuffle
+from metricwise.kernels.random_numbers import FEW_VALUES, shuffle, shuffle_many
 from metricwise.measures import BalancedAccuracy
 from metricwise.solvers.point_updates import PointSettings
 from metricwise.solvers.spade import Spade
@@ -298,6 +298,15 @@ def test_the_seed_determines_the_order_of_shuffled_samples():
     np.testing.assert_array_equal(np.sort(orders[0]), samples)
     np.testing.assert_array_equal(orders[0], orders[1])
     assert np.mean(orders[0] == orders[2]) < 0.01
+
+
+@pytest.mark.parametrize("n_values", [0, 1, 2, 17, FEW_VALUES])
+@pytest.mark.parametrize("seed", [0, 1, 2**63, 2**64 - 1])
+def test_few_values_are_shuffled_as_many_are(n_values, seed):
+    by_numpy, compiled = np.arange(n_values), np.arange(n_values)
+    shuffle(by_numpy, np.uint64(seed))
+    shuffle_many(compiled, np.uint64(seed))
+    np.testing.assert_array_equal(by_numpy, compiled)
 
 
 def test_every_position_of_a_shuffled_sample_is_equally_likely():

@@ -58,6 +58,7 @@ def _tasks(algorithms: tuple[str, ...]) -> Iterator[Callable[[], Any]]:
             yield from _training_tasks(entry)
     yield _multiply_columns
     yield _fingerprint_samples
+    yield _shuffle_samples
     if not algorithms:
         yield _read_files
 
@@ -129,6 +130,15 @@ def _fingerprint_samples() -> None:
     for dtype in (np.float64, np.float32):
         for make in (np.ascontiguousarray, np.asfortranarray):
             make_design(make(np.zeros(shape, dtype=dtype))).fingerprints()
+
+
+def _shuffle_samples() -> None:
+    """Use the order of streamed samples, which is not compiled for a few of them."""
+    import numpy as np
+
+    from metricwise.kernels.random_numbers import FEW_VALUES, shuffle
+
+    shuffle(np.arange(FEW_VALUES + 1), np.uint64(0))
 
 
 def _first_feature(X: Any) -> Any:

@@ -35,5 +35,8 @@ _fetch = (lambda address: None) if nb.config.DISABLE_JIT else _fetch_line
 def prefetch(array, start, stop):
     """Start to load the contiguous entries ``array[start:stop]`` into the cache; nothing else changes."""
     begin, size = array.ctypes.data, array.itemsize
-    for place in range(start * size, min(stop * size, start * size + _MOST_LINES * _LINE), _LINE):
+    first, last = start * size, stop * size
+    if last > first + _MOST_LINES * _LINE:
+        last = first + _MOST_LINES * _LINE
+    for place in range(first, last, _LINE):
         _fetch(nb.uintp(begin + place))

@@ -350,13 +350,6 @@ def rescale_sparse(counts, second, observed, precision, shares):
         precision[j] = share / second[j] if is_used else precision[j]
 
 
-@kernel
-def average_weights(v, z, sum_scale, sum_shares, out):
-    """Write the averaged weights, in one pass over the features."""
-    for j in range(out.size):
-        out[j] = (v[j] * sum_scale - z[j]) / sum_shares
-
-
 @kernel(fastmath=_REASSOCIATE)
 def remember_sparse(
     data,

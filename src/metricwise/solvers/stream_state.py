@@ -211,7 +211,9 @@ class StreamState:
         if shares == 0.0:
             weights[:] = 0.0
             return 0.0
-        streaming.average_weights(self.v, self.z, self.numbers[streaming.SUM_SCALE], shares, weights)
+        np.multiply(self.v, self.numbers[streaming.SUM_SCALE], out=weights)
+        weights -= self.z
+        weights /= shares
         return float(self.numbers[streaming.SUM_BIAS] / shares)
 
     @property
