@@ -88,8 +88,8 @@ def _call(method: Any, samples: Any) -> Any:
 
 
 def _train_further(model: Any, samples: Any) -> None:
-    """Train a model on samples with labels of its classes, if it has a method for that."""
-    if not hasattr(model, "partial_fit"):
+    """Train a model on samples with labels of its classes, if it is fitted and has a method for that."""
+    if not (hasattr(model, "partial_fit") and hasattr(model, "classes_")):
         return
     try:
         model.partial_fit(samples, np.resize(model.classes_, samples.shape[0]))

@@ -156,6 +156,15 @@ def test_attributes_that_compiled_code_follows_are_refused(
     assert_load_raises(_change(files[model], name, tmp_path / "x.mw", **fields), "cannot be loaded")
 
 
+def test_streams_without_their_model_are_refused(files: dict[str, Path], tmp_path: Path) -> None:
+    header, tree, arrays = read_archive(files["stream"])
+    (stream,) = (entry for entry in tree["entries"] if "_model" in entry.get("fields", {}))
+    del stream["fields"]["_model"]
+    path = tmp_path / "x.mw"
+    path.write_bytes(write_archive(header, tree, arrays))
+    assert_load_raises(path, "lacks its attribute '_model'")
+
+
 def test_streams_with_more_states_than_problems_are_refused(files: dict[str, Path], tmp_path: Path) -> None:
     _, tree, _ = read_archive(files["stream"])
     (model,) = (entry for entry in tree["entries"] if entry.get("class") == "metricwise.StreamModel")

@@ -42,7 +42,7 @@ class _Group(click.Group):
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(metricwise.__version__, package_name="metricwise")
 def main() -> None:
-    """Train classifiers for the measure they are judged by.
+    """Train classifiers and rankers for the measure they are judged by.
 
     \b
     metricwise train data.csv --target y --measure f1 --out model.mw

@@ -38,7 +38,7 @@ _ROWS_PER_PART = 100_000  # text takes more memory than numbers
     "--keep-columns",
     multiple=True,
     type=ColumnList(),
-    help="Columns of DATA to repeat in the result, such as keys: names or positions, separated by commas.",
+    help="Columns of DATA to repeat in the result, such as keys or queries: names or positions, separated by commas.",
 )
 @threshold_option
 @disk_options

@@ -100,8 +100,8 @@ class Schema:
             self.check_relations(values, sizes)
 
     def is_fitted(self, values: Values) -> bool:
-        """Return whether values are those of a fitted object."""
-        return any(key in values for key in self.fitted)
+        """Return whether values are those of a fitted object: if they have anything that `fit` sets."""
+        return any(key in values for key in (*self.fitted, *self.optional, "n_features_in_", "feature_names_in_"))
 
     def _check_names(self, name: str, parameters: list[str], values: Values) -> None:
         required = [*parameters, *self.always, *(self.fitted if self.is_fitted(values) else ())]
