@@ -175,6 +175,17 @@ def test_thresholds_of_kernels_do_not_separate_samples_by_rounding_errors():
     assert np.abs(scores).min() > 1e-4
 
 
+@pytest.mark.filterwarnings("ignore::metricwise.DegenerateOptimumWarning")
+def test_thresholds_of_fallbacks_do_not_separate_equal_samples_by_rounding_errors():
+    X = np.repeat(
+        np.array([-0.9026943981076386, -1.4017481402045802, -2.0951015732045857], dtype=np.float32), [4, 1, 1]
+    )[:, None] * np.ones(2)
+    model = MultivariateSVC("f2", C=1e6, kernel="poly", coef0=1.0, intercept_scaling=0.01, threshold="train")
+    model.fit(X.astype(np.float32), [0, 1, 0, 0, 0, 0])
+    assert model.result_.status.value == "fallback"
+    np.testing.assert_array_equal(model.predict(X.astype(np.float32)), [1, 1, 1, 1, 0, 0])
+
+
 def test_an_outlier_does_not_make_other_scores_the_same():
     scores = np.array([1e12, 3.0, 2.0, 1.0, 0.0])
     positive = np.array([True, True, True, False, False])

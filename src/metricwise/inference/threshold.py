@@ -289,10 +289,12 @@ def threshold_for(
     return best_threshold(table, positive, scores, weights, error).threshold
 
 
-def evaluate_threshold_for(measure: Measure, positive: Mask, scores: Floats, weights: Floats) -> BestThreshold:
+def evaluate_threshold_for(
+    measure: Measure, positive: Mask, scores: Floats, weights: Floats, error: float = 0.0
+) -> BestThreshold:
     """Return the threshold of `threshold_for`, and the measure at that threshold."""
     if isinstance(measure, CountsTable) and not isinstance(measure, RestrictsLabellings):
-        return best_threshold(measure, positive, scores, weights)
-    threshold = threshold_for(measure, positive, scores, weights)
+        return best_threshold(measure, positive, scores, weights, error)
+    threshold = threshold_for(measure, positive, scores, weights, error=error)
     response = scores if measure.response == "scores" else scores > threshold
     return BestThreshold(threshold, float(measure.score(positive, response, weights)))

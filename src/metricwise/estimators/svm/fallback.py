@@ -24,6 +24,7 @@ from metricwise.estimators.svm.training import (
     BinaryTarget,
     TrainingPlan,
     divide_limits,
+    estimate_score_error,
     make_binary_problem,
     score_fold,
     solve,
@@ -178,15 +179,17 @@ def _judge(
     positive_weight: float,
 ) -> _Judged:
     """Return the measure of scores that models with a weight of the positives give to samples they have not seen."""
-    heavier = _weigh(target, positive_weight)
+    heavier, error = _weigh(target, positive_weight), 0.0
     if splits:
         score = partial(score_fold, weighted, design, heavier, limits)
         samples, scores, *_ = score_out_of_fold(score, splits, np.empty(0, dtype=np.int64), n_jobs=1)
     else:
         samples = target.samples
-        scores = weighted.score(_train(weighted, design, heavier, limits), design.take(samples))
-    threshold = threshold_of_scores(plan, target, samples, scores)
-    value = evaluate_threshold_for(plan.measure, target.positive[samples], scores, target.weights[samples]).value
+        result = _train(weighted, design, heavier, limits)
+        scores, error = weighted.score(result, design.take(samples)), estimate_score_error(design, result)
+    threshold = threshold_of_scores(plan, target, samples, scores, error)
+    truth, weights = target.positive[samples], target.weights[samples]
+    value = evaluate_threshold_for(plan.measure, truth, scores, weights, error).value
     return _Judged(positive_weight, samples, scores, threshold, value)
 
 

@@ -232,10 +232,16 @@ def select_threshold(
         score = partial(score_fold, plan, design, target, limits)
         samples, scores, *_ = score_out_of_fold(score, splits, np.empty(0, dtype=np.int64), n_jobs=1)
         return threshold_of_scores(plan, target, samples, scores)
-    # New samples have other rounding errors: they must not decide about the threshold of a kernel machine.
-    error = design.estimate_score_error(result.weights) if isinstance(design, KernelDesign) else 0.0
     scores = plan.score(result, design.take(target.samples))
-    return threshold_of_scores(plan, target, target.samples, scores, error)
+    return threshold_of_scores(plan, target, target.samples, scores, estimate_score_error(design, result))
+
+
+def estimate_score_error(design: Design, result: Result) -> float:
+    """Return how far apart the training scores of a kernel machine may be by rounding alone; 0 for linear ones.
+
+    New samples have other rounding errors, so these must not decide about the threshold.
+    """
+    return design.estimate_score_error(result.weights) if isinstance(design, KernelDesign) else 0.0
 
 
 def threshold_of_scores(
