@@ -90,6 +90,33 @@ def test_take_reads_many_samples_in_any_order(kind, dtype):
 
 
 @each_design
+@pytest.mark.parametrize("n_listed", [40, 6500])
+def test_gathered_samples_have_the_products_of_taken_ones(kind, dtype, n_listed):
+    data = np.round(8 * RNG.normal(size=(6000, 7))) / 8
+    design = make_design(store(data, kind, dtype), intercept=1.0).take(RNG.permutation(6000))
+    listed = RNG.integers(0, 6000, size=n_listed)  # with copies
+    there, here = design.take(listed), design.gather(listed)
+    w, c = RNG.normal(size=8), RNG.normal(size=n_listed)
+    assert here.shape == there.shape and here.is_sparse == there.is_sparse
+    np.testing.assert_allclose(here.scores(w), there.scores(w), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(here.combine(c), there.combine(c), rtol=1e-9, atol=1e-9)
+    np.testing.assert_array_equal(here.fingerprints(), there.fingerprints())
+
+
+@in_memory
+def test_gathered_samples_are_copies_that_are_added_up_in_the_same_order(kind, dtype):
+    data = store(RNG.normal(size=(6000, 7)), kind, dtype)
+    listed = RNG.permutation(6000)[:5500]
+    there, here = make_design(data).take(listed), make_design(data).gather(listed)
+    kept = (here.X.data, data.data) if kind == "sparse" else (here.X, data)
+    assert not np.shares_memory(*kept)
+    if kind in ("dense samples", "sparse"):  # copies of other layouts have contiguous rows, which other code adds up
+        w, c = RNG.normal(size=7), RNG.normal(size=5500)
+        np.testing.assert_array_equal(here.scores(w), there.scores(w))
+        np.testing.assert_array_equal(here.combine(c), there.combine(c))
+
+
+@each_design
 @pytest.mark.parametrize("size", [1, 10, 37, 1000])
 def test_blocks_cover_all_samples_in_order(kind, dtype, size):
     design = make_design(store(X, kind, dtype), intercept=1.0)

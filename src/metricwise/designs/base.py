@@ -94,7 +94,10 @@ class SampleAccess(Protocol):
         ...
 
     def gather(self, samples: Indices) -> Design:
-        """Return the design of some samples, as `take` does, with all of them in memory."""
+        """Return the design of some samples, as `take` does, with copies of all of them next to each other in memory.
+
+        Samples that are far apart take several times longer to read.
+        """
         ...
 
     def fingerprints(self, seed: int = 0) -> Hashes:

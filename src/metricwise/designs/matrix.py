@@ -111,8 +111,10 @@ class MatrixDesign(LinearRounding):
     def most_gathered(self) -> int:
         return len(self.samples)
 
-    def gather(self, samples: Indices) -> Self:
-        return self.take(samples)
+    def gather(self, samples: Indices) -> MatrixDesign:
+        # In the order of memory, so that sums over the copies have the order of those over the originals.
+        distinct, positions = np.unique(self.samples[samples], return_inverse=True)
+        return make_matrix_design(self.X[distinct], intercept=self.intercept, threads=self.threads).take(positions)
 
     def scores(self, w: Floats) -> Floats:
         weights, offset = self._split(w)
