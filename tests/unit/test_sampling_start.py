@@ -36,9 +36,13 @@ def test_weighted_problems_reach_the_same_objective():
     assert results[0].certificate.upper == pytest.approx(results[1].certificate.upper, rel=TOL)
 
 
-def test_the_subsample_provides_initial_cuts():
+def test_the_solution_of_the_subsample_is_where_training_starts():
     problem = pose_problem(get_measure("f1"), X, POSITIVE, C=0.05)
-    assert WITH.init(problem).n_cuts > WITHOUT.init(problem).n_cuts
+    from_sample, from_zero = WITH.init(problem), WITHOUT.init(problem)
+    assert from_sample.n_cuts == from_zero.n_cuts + 1
+    sample = problem.sample(len(X) // 8, np.random.default_rng(WITH.seed))
+    np.testing.assert_array_equal(from_sample.w, run(WITH, sample, Limits(tol=TOL))[0].weights)
+    assert from_sample.upper < from_zero.upper
     small = pose_problem(get_measure("f1"), X[:1000], POSITIVE[:1000], C=0.05)
     assert WITH.init(small).n_cuts == WITHOUT.init(small).n_cuts  # an eighth of it is below smallest_sample
 
