@@ -14,6 +14,7 @@ from metricwise.kernels.compiling import helper, kernel
 
 AVERAGE_PRECISION, BY_RANK, FIRST_POSITIVE = 0, 1, 2
 _BLOCK = 1 << 11  # negatives that are placed together
+_WIDE = 8  # negatives between two that are placed: with fewer, a search is over before it can end early
 _ROOM = 1.0 + 1e-6  # more than rounding: of drops as differences of gains, up to 6e-7 of them at rank 2**28
 
 
@@ -28,13 +29,11 @@ def _drop(kind, drops, n_pos, i, j):
 
 
 @helper
-def _largest_drop(kind, drops, n_pos, j):
-    """Return an upper bound of what any positive loses by the negative j, rounding of the losses included."""
-    if kind == AVERAGE_PRECISION:  # the largest of real numbers i is at sqrt(j (j - 1))
+def _largest_drop(kind, drops, n_pos, highest, j):
+    """Return an upper bound of what any positive below ``highest`` loses by the negative j, rounding included."""
+    if kind == AVERAGE_PRECISION and highest + 1 < j:  # the largest of real numbers i is at sqrt(j (j - 1))
         return _ROOM / ((2.0 * np.sqrt(j * (j - 1.0)) + 2.0 * j - 1.0) * n_pos)
-    if kind == BY_RANK:
-        return _ROOM * drops[j - 1]
-    return _ROOM / (j * (j + 1.0))
+    return _ROOM * _drop(kind, drops, n_pos, highest + 1, j)
 
 
 @helper
@@ -57,12 +56,19 @@ def _place_round(kind, drops, pos, neg, scale, tolerance, above, start, stop, st
         highest = above[j - step]
         place = above[j + step] if j + step <= n_neg else n_pos
         total, best, score = 0.0, 0.0, neg[j - 1]
-        largest = _largest_drop(kind, drops, n_pos, j)
+        if highest == place:
+            above[j] = place
+            continue
+        largest = _largest_drop(kind, drops, n_pos, highest, j)
+        falling = j - 1 if kind == AVERAGE_PRECISION and step >= _WIDE else 0  # from there upwards losses fall
         for r in range(place - 1, highest - 1, -1):  # 0 <= r < n_pos, as places are
             distance = scale * (pos[r] - score)
             if distance > largest:
                 break  # neither this positive nor one with a higher score is worth passing
-            total += _drop(kind, drops, n_pos, r + 1, j) - distance
+            drop = _drop(kind, drops, n_pos, r + 1, j)
+            if r < falling and distance > _ROOM * drop:
+                break  # the same, since higher positives lose less
+            total += drop - distance
             if total > best + tolerance:
                 best, place = total, r
         above[j] = place
@@ -94,12 +100,15 @@ def place_negatives(kind, drops, pos, neg, scale, tolerance):
 @kernel
 def count_passing(above, n_pos):
     """Return the number of negatives above every positive, given the numbers of positives above every negative."""
-    passing = np.empty(n_pos, np.int64)
-    j = 0
+    # Counted rather than merged: which of two sorted lists goes on next is random, and no processor predicts it.
+    passing = np.zeros(n_pos, np.int64)
+    for j in range(above.size):
+        if above[j] < n_pos:  # not negative, as places are
+            passing[above[j]] += 1
+    total = 0
     for i in range(n_pos):
-        while j < above.size and above[j] <= i:
-            j += 1
-        passing[i] = j
+        total += passing[i]
+        passing[i] = total
     return passing
 
 
@@ -116,6 +125,10 @@ def share_partners(ascending, values, weights, partners, tied, scale, out):
         last = first + 1
         while last < n and values[last - 1] - values[last] <= tied:
             last += 1
+        if weights is None and last == first + 1:  # most samples: nothing to add up or divide
+            out[ascending[n - 1 - first]] = scale * partners[first]
+            first, first_copy = last, last
+            continue
         last_copy = first_copy
         for k in range(first, last):
             last_copy += 1 if weights is None else int(weights[ascending[n - 1 - k]])

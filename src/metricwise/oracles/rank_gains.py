@@ -17,6 +17,7 @@ scores from above, whatever the order of tied samples: swapped pairs then add no
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -51,6 +52,17 @@ class RankGainOracle(MarginOracle):
         self._scale = 1.0 / (classes.pos_weight * classes.neg_weight)
         self._place = _place_by_scan(self._drops) if scans else self._choose_placement()
 
+    @cached_property
+    def _perfect_gains(self) -> Floats:
+        """The gains of the positives where no negative is above any of them."""
+        return self._gains(0)
+
+    def _gains(self, passed: Counts | int) -> Floats:
+        """Return the gains of the positives, given the number of negatives above each."""
+        order = np.arange(1, self._n_pos + 1)
+        gains: Floats = self._measure.rank_gain(order, order + passed, self._n_pos)
+        return gains
+
     def _drops(self, i: Counts, j: Counts) -> Floats:
         """Return what the i-th positive loses where the j-th negative comes to stand above it."""
         before, after = (self._measure.rank_gain(i, i + j - shift, self._n_pos) for shift in (1, 0))
@@ -80,10 +92,8 @@ class RankGainOracle(MarginOracle):
         pos, neg = sides
         tolerance = self._tolerance(scores, 1.0) / self._n_neg
         above = self._place(pos.copies, neg.copies, self._scale, tolerance)
-        order = np.arange(1, self._n_pos + 1)
         passed = rank_gains.count_passing(above, self._n_pos)
-        gains = (self._measure.rank_gain(order, rank, self._n_pos) for rank in (order, order + passed))
-        loss = float(np.subtract(*gains).sum())
+        loss = float((self._perfect_gains - self._gains(passed)).sum())
         out = np.empty(scores.size)
         pos.share(passed, tied, -self._scale, out[:n_pos])
         neg.share(self._n_pos - above, tied, self._scale, out[n_pos:])
