@@ -145,8 +145,9 @@ class TruncatedNewton:
             sample = problem.sample(sampled, np.random.default_rng(self.seed))
             if sample.design.shape[1] != length:
                 return state  # weights of a kernel matrix are functions of its samples: those of a sample do not fit
-            result, _ = run(self, sample, Limits(tol=_SAMPLE_TOL, max_seconds=seconds))
-            self._start_at(problem, state, result.weights)
+            weights = run(self, sample, Limits(tol=_SAMPLE_TOL, max_seconds=seconds))[0].weights
+            del sample  # its memory serves the products that follow
+            self._start_at(problem, state, weights)
         return state
 
     def _start_at(self, problem: SmoothProblem, state: NewtonState, w: Floats) -> None:
