@@ -18,6 +18,8 @@ _HOMES = {
     "metricwise.certifying": "certify",
     "metricwise.decisions.guarantees": "UnreachableGuaranteeError",
     "metricwise.decisions.monitor": "GuaranteeMonitor",
+    "metricwise.decisions.prior_shift": "UndeterminedPriorError",
+    "metricwise.estimators.prior_adaptation": "adapt_prior",
     "metricwise.io.errors": "ModelFileError",
     "metricwise.measures": (
         "Accuracy AveragePrecision Averaged BalancedAccuracy CohenKappa FBeta GMean GowerLegendre HMean Jaccard MCC "

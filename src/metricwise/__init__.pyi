@@ -3,8 +3,10 @@
 from metricwise.certifying import certify
 from metricwise.decisions.guarantees import UnreachableGuaranteeError
 from metricwise.decisions.monitor import GuaranteeMonitor
+from metricwise.decisions.prior_shift import UndeterminedPriorError
 from metricwise.estimators.multilabel.binary_relevance import BinaryRelevance
 from metricwise.estimators.multilabel.classifier_chain import ProbabilisticClassifierChain
+from metricwise.estimators.prior_adaptation import adapt_prior
 from metricwise.estimators.selection.classifier import MetricClassifier
 from metricwise.estimators.streaming.minibatch_svc import MiniBatchSVC
 from metricwise.estimators.streaming.spade import SPADEClassifier
@@ -123,7 +125,9 @@ __all__ = [
     "StreamEntry",
     "StreamResult",
     "TwoWayPartialAuc",
+    "UndeterminedPriorError",
     "UnreachableGuaranteeError",
+    "adapt_prior",
     "certify",
     "contingency_measure",
     "export_text",

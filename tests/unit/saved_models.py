@@ -154,6 +154,10 @@ MODELS: dict[str, Callable[[], tuple[Any, Any]]] = {
         mw.PlugInClassifier(LogisticRegression(), cv=StratifiedKFold(3), pos_label="yes").fit(X, WORDS),
         X,
     ),
+    "plug-in, adapted": lambda: (
+        mw.adapt_prior(mw.PlugInClassifier(LogisticRegression(), cv=2).fit(X, y), prior=0.3),
+        X,
+    ),
     "plug-in, classes": lambda: (
         mw.PlugInClassifier(RandomForestClassifier(5, random_state=0), "f1_macro").fit(THREE_X, THREE_Y),
         THREE_X,

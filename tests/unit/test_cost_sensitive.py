@@ -86,6 +86,11 @@ def test_out_of_fold_score_is_at_least_that_of_the_plug_in(learner, measure):
     assert low <= model.threshold_ <= high
 
 
+def undo_class_weights(chances, class_weights):
+    odds = chances / np.maximum(1.0 - chances, 1e-15) * class_weights.neg / class_weights.pos
+    return odds / (1.0 + odds)
+
+
 @pytest.mark.parametrize("learner", [STUMP, LogisticRegression(max_iter=1000, tol=1e-8)], ids=["tree", "linear"])
 def test_expected_score_equals_that_of_cross_validated_predictions(learner):
     model = fit_model(learner, "g_mean", cv=FOLDS)
@@ -93,7 +98,8 @@ def test_expected_score_equals_that_of_cross_validated_predictions(learner):
     chances = cross_val_predict(
         learner, X[TRAIN], Y[TRAIN], cv=FOLDS, params={"sample_weight": weights}, method="predict_proba"
     )[:, 1]
-    found = get_measure("g_mean").score(Y[TRAIN], chances > model.history_[1].threshold)
+    unweighted = undo_class_weights(chances, model.history_[1].class_weights)
+    found = get_measure("g_mean").score(Y[TRAIN], unweighted > model.history_[1].threshold)
     assert found == pytest.approx(model.history_[1].score, abs=1e-9)
 
 
@@ -223,10 +229,19 @@ def test_labels_follow_the_threshold(learner, strategy):
     samples, labels = make_curved_data(1000, seed=0)
     model = CostSensitiveClassifier(learner, "g_mean", threshold=strategy).fit(samples, labels)
     chances = model.predict_proba(samples)
-    np.testing.assert_array_equal(chances, model.estimator_.predict_proba(samples))
+    unweighted = undo_class_weights(model.estimator_.predict_proba(samples)[:, 1], model.class_weights_)
+    np.testing.assert_allclose(chances, np.column_stack([1.0 - unweighted, unweighted]), atol=1e-9)
     np.testing.assert_array_equal(model.predict(samples), chances[:, 1] > model.threshold_)
     np.testing.assert_array_equal(model.predict(samples), model.decision_function(samples) > 0.0)
     assert model.score(samples, labels) == pytest.approx(get_measure("g_mean").score(labels, model.predict(samples)))
+
+
+def test_class_weights_do_not_shift_probabilities():
+    samples, labels = make_curved_data(2000, seed=0)
+    model = CostSensitiveClassifier(STUMP, "g_mean").fit(samples, labels)
+    assert model.class_weights_.pos > 2.0 * model.class_weights_.neg and not model.calibrated_
+    found, shifted = (one.predict_proba(samples)[:, 1].mean() for one in (model, model.estimator_))
+    assert found == pytest.approx(labels.mean(), abs=0.01) and shifted > 2.0 * found
 
 
 def test_decision_values_replace_probabilities():

@@ -1,4 +1,4 @@
-"""The command ``metricwise``: train, predict, evaluate, compare, certify, report, watch and warm-up, one module each.
+"""The command ``metricwise``: train, predict, evaluate, compare, adapt, certify, report, watch, warm-up: a module each.
 
 Commands are thin: they read files, call the public API and print the result. Nothing but click is imported before a
 command has its arguments, so that help appears at once.
@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 import metricwise
+from metricwise.cli.adapt import adapt
 from metricwise.cli.certify import certify
 from metricwise.cli.compare import compare
 from metricwise.cli.evaluate import evaluate
@@ -56,5 +57,5 @@ def main() -> None:
     """  # noqa: D301 (click keeps the lines after a backspace character)
 
 
-for _command in (train, predict, evaluate, compare, certify, report, watch, warm_up):
+for _command in (train, predict, evaluate, compare, adapt, certify, report, watch, warm_up):
     main.add_command(_command)

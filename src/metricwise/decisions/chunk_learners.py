@@ -11,6 +11,7 @@ import numpy as np
 
 from metricwise._typing import Floats, Indices, Labels
 from metricwise.decisions.dask_learners import trains_on_dask
+from metricwise.decisions.decision import Decision
 from metricwise.registry import entries, join_names, trains_on
 
 _NOT_FOR_PREDICTION = ("result_", "_warm_states", "callback")  # large, or of this process only
@@ -68,3 +69,21 @@ def copy_for_prediction(model: Any) -> Any:
         if name in vars(light):
             setattr(light, name, None)
     return light
+
+
+def refuse_groups(groups: Any) -> None:
+    """Raise if there are groups, which the folds of a Dask collection cannot keep together."""
+    if groups is not None:
+        raise ValueError(
+            "groups is for samples in memory, since folds of a Dask collection are whole chunks: use X.compute(), or "
+            "arrange the samples so that no group is in two chunks and leave groups out"
+        )
+
+
+def refuse_batch_rule(decision: Decision) -> None:
+    """Raise if a threshold depends on all samples that are predicted together, so that chunks have no threshold."""
+    if decision.batch is not None:
+        raise ValueError(
+            "threshold='batch' looks at all samples that are predicted together, and those of a Dask collection are "
+            "predicted chunk by chunk: use X.compute(), or train with another threshold"
+        )

@@ -11,12 +11,14 @@ from sklearn.linear_model import LogisticRegression
 
 from metricwise._state import stored_fields
 from metricwise._typing import Floats, Labels
+from metricwise.decisions.adaptation_data import AdaptationData
 from metricwise.decisions.batch_rule import BatchRule
 from metricwise.decisions.confusion_posterior import ConfusionPosterior
 from metricwise.decisions.design_effect import GroupedPosterior
 from metricwise.decisions.intervals import TablePosterior
 from metricwise.decisions.label_posterior import LabelPosterior
 from metricwise.decisions.learning_curve import FinalPosterior
+from metricwise.decisions.prior_shift import PriorEstimate
 from metricwise.decisions.ranking_posterior import RankingPosterior, rarer_weight
 from metricwise.decisions.refitting import refit_shift
 from metricwise.decisions.score_reference import ScoreReference
@@ -83,6 +85,12 @@ class Calibration(NamedTuple):
             return self.lines[0].log_odds(scores)
         return np.column_stack([line.log_odds(column) for line, column in zip(self.lines, scores.T, strict=True)])
 
+    def invert(self, log_odds: Threshold) -> Threshold:
+        """Return the scores, one for each line, that have the given log-odds."""
+        if np.ndim(log_odds) == 0:
+            return self.lines[0].score(float(log_odds))
+        return np.array([line.score(one) for line, one in zip(self.lines, np.ravel(log_odds).tolist(), strict=True)])
+
 
 class Probe(NamedTuple):
     """Samples that all models were trained with: targets, scores by fold models and by the final model, weights."""
@@ -100,7 +108,7 @@ class Probe(NamedTuple):
         return refit_shift(log_odds, by_folds, by_final, self.weights, rarer_weight(target, self.weights))
 
 
-@stored_fields(version=2)
+@stored_fields(version=3)
 @dataclass(frozen=True)
 class Decision:
     """Thresholds or offsets of scores, and the score to expect of them.
@@ -123,9 +131,17 @@ class Decision:
     batch : BatchRule or None
         Adapts the threshold to the samples that are predicted together.
     is_probability : bool
-        Whether users read and set thresholds as probabilities, of scores that are log-odds; never so for offsets.
+        Whether users read and set thresholds as probabilities, of scores that are log-odds or that ``link`` makes
+        log-odds of; never so for offsets.
     reference : ScoreReference or None
         With a guarantee, the distribution of the scores of the samples that it was tested on.
+    link : Calibration or None
+        Makes of scores the log-odds or log-probabilities that users see as probabilities; None where these are the
+        model's own.
+    adaptation : AdaptationData or None
+        What the adaptation to other shares of the classes needs; None if that is not stored.
+    prior : PriorEstimate or None
+        The shares of the classes that the decision was adapted to; None for those of training.
     """
 
     threshold: Threshold
@@ -137,6 +153,9 @@ class Decision:
     batch: BatchRule | None = None
     is_probability: bool = False
     reference: ScoreReference | None = None
+    link: Calibration | None = None
+    adaptation: AdaptationData | None = None
+    prior: PriorEstimate | None = None
 
     def shift(self, amount: Threshold) -> Decision:
         """Return the decision with thresholds raised by an amount on the scores."""
@@ -167,6 +186,9 @@ class Decision:
         return self._show(low), self._show(high)
 
     def _show(self, threshold: Threshold) -> Threshold:
+        if self.link is not None:  # offsets are shown for the linked scores, too
+            linked = self.link(np.atleast_1d(threshold) if np.ndim(threshold) == 0 else np.asarray(threshold)[None])
+            threshold = float(linked[0]) if np.ndim(threshold) == 0 else linked[0]
         if not self.is_probability:
             return threshold
         return show_probability(threshold) if isinstance(threshold, float) else np.asarray(expit(threshold))
@@ -180,7 +202,14 @@ class Decision:
             The threshold; one per label or class where there are several.
         """
         value = check_threshold(shown, self.threshold, self.is_probability)
-        return replace(self, threshold=_log_odds(value) if self.is_probability else value, batch=None)
+        value = _log_odds(value) if self.is_probability else value
+        value = value if self.link is None else self.link.invert(value)
+        adaptation = None if self.adaptation is None else self.adaptation.assign()
+        return replace(self, threshold=value, batch=None, adaptation=adaptation)
+
+    def calibrate(self, calibration: Calibration) -> Decision:
+        """Return the decision of a model whose probabilities a calibration makes of scores."""
+        return replace(self, link=calibration, is_probability=self.is_probability or bool(self.calibration.lines))
 
     def margins(self, scores: Floats) -> Floats:
         """Return scores minus the threshold, or minus that of the batch."""

@@ -8,7 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from metricwise._typing import Integers
+from metricwise.decisions.adaptation import note_samples
 from metricwise.decisions.binary import Aim, ThresholdRule, choose_guaranteed, wants_guarantee
+from metricwise.decisions.calibrating import fit_calibration
 from metricwise.decisions.decision import Decision, ScoredSamples
 from metricwise.decisions.design_effect import GroupedPosterior, estimate_design_effect
 from metricwise.decisions.executors import Executor
@@ -35,6 +37,8 @@ class FitPlan:
         Folds.
     prefit : bool
         Whether the classifier is trained already, so that the samples are used for the threshold only.
+    calibrate : bool
+        Whether probabilities are calibrated on out-of-fold scores.
     """
 
     estimator: Any
@@ -42,6 +46,7 @@ class FitPlan:
     confidence: float | None
     cv: Any
     prefit: bool = False
+    calibrate: bool = False
 
 
 class FittedModel(NamedTuple):
@@ -60,6 +65,7 @@ def fit_and_decide(executor: Executor, plan: FitPlan) -> FittedModel:
     model, found = _fit_and_score(executor, plan)
     samples = executor.data.attach_scores(found.samples, found.scores)
     decision = task.decide(samples, plan.rule, has_probabilities)
+    chosen = decision.threshold
     # The one threshold of two classes hardly overfits; the offsets or thresholds of several do.
     if found.sizes and not task.is_binary:
         decision = task.judge(decision, samples, plan.rule, list(found.sizes), has_probabilities)
@@ -67,7 +73,8 @@ def fit_and_decide(executor: Executor, plan: FitPlan) -> FittedModel:
     if found.sizes and not task.is_binary:
         n_samples = int(np.count_nonzero(executor.data.sample_weights))
         decision = account_for_growth(task, executor.data, decision, found, n_samples)
-    return FittedModel(model, shift_to_final(executor, decision, model, found))
+    decision = shift_to_final(executor, decision, model, found)
+    return FittedModel(model, _finish(task, plan, note_samples(task, decision, chosen, samples, found.sizes), samples))
 
 
 def account_for_groups(
@@ -169,4 +176,10 @@ def _fit_with_guarantee(executor: Executor, plan: FitPlan, aim: Aim) -> FittedMo
     held_out = np.arange(len(second.data.y))
     testing = second.data.attach_scores(held_out, second.score(model, held_out))
     is_probability = gives_probabilities(plan.estimator)
-    return FittedModel(model, choose_guaranteed(aim, plan.confidence, ordering, testing, is_probability))
+    decision = choose_guaranteed(aim, plan.confidence, ordering, testing, is_probability)
+    return FittedModel(model, _finish(first.task, plan, decision, testing))
+
+
+def _finish(task: Task, plan: FitPlan, decision: Decision, samples: ScoredSamples) -> Decision:
+    """Return the decision with calibrated probabilities if the plan asks for them."""
+    return decision.calibrate(fit_calibration(task, samples)) if plan.calibrate else decision

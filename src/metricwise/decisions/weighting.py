@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from sklearn import get_config
@@ -41,6 +42,15 @@ def takes_weights(estimator: Any) -> bool:
     if isinstance(routing, MetadataRouter):
         return bool(routing.consumes("fit", ["sample_weight"]))
     return is_taken and routing.fit.requests.get("sample_weight") is not False
+
+
+def warn_of_ignored_weights(estimator: Any) -> None:
+    """Warn the caller of ``fit`` that a classifier takes no sample weights."""
+    warnings.warn(
+        f"{type(estimator).__name__} takes no sample_weight: the weights count for the threshold only",
+        UserWarning,
+        stacklevel=4,
+    )
 
 
 def weight_setting(estimator: Any, weights: Any) -> dict[str, Any]:

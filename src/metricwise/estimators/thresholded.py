@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, ClassVar
+from copy import copy
+from typing import Any, ClassVar, Self
 
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
@@ -12,6 +13,7 @@ from metricwise._state import StoredState
 from metricwise._typing import Floats, Labels
 from metricwise.clusters import load_into_memory
 from metricwise.decisions.decision import Decision, Threshold
+from metricwise.decisions.prior_shift import PriorEstimate
 from metricwise.decisions.task import Task
 from metricwise.measures import Measure
 from metricwise.measures.base import show_interval, show_value
@@ -79,6 +81,31 @@ class ThresholdedClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self, "measure_")
         self._decision = self._decision.replace_threshold(value)
         self._note_new_threshold()
+
+    @property
+    def prior_(self) -> PriorEstimate:
+        """The shares of the classes that `metricwise.adapt_prior` has adapted the model to; other models have none."""
+        check_is_fitted(self, "measure_")
+        if self._decision.prior is None:
+            raise AttributeError("the model has no prior_: metricwise.adapt_prior returns models that have one")
+        return self._decision.prior
+
+    @property
+    def calibrated_(self) -> bool:
+        """Whether probabilities are calibrated on out-of-fold samples; otherwise they are as good as the learner."""
+        check_is_fitted(self, "measure_")
+        return self._decision.prior is not None or bool(getattr(self, "calibrate", False))
+
+    def _copy_with(self, decision: Decision) -> Self:
+        """Return a copy of the model, with the same learners, that decides in another way."""
+        adapted = copy(self)
+        adapted._store_decision(self._task, decision)
+        return adapted
+
+    def _calibrated_probabilities(self, X: Any) -> Floats:
+        """Return the probabilities that the decision makes of scores."""
+        scores, link = self._scores(X), self._decision.link
+        return self._task.probabilities(scores if link is None else link(scores))
 
     def _note_new_threshold(self) -> None:
         """Adapt what the model says about itself to a threshold that was set after training."""
@@ -160,8 +187,16 @@ class ThresholdedClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(f"confidence must lie between 0 and 1, got {confidence!r}; write 90 percent as 0.9")
         if self._decision.posterior is None:
             raise ValueError(
-                "the model file was written before intervals of several classes and labels were stored: read "
-                "expected_score_interval_, or train the model again"
+                "the model holds no posterior: its file was written before those of several classes and labels were "
+                "stored, or its threshold was assigned before it was adapted; read expected_score_interval_, or train "
+                "the model again"
             )
         interval = self._extrapolate_interval(self._decision.posterior.interval(confidence, n_samples))
         return show_interval(self.measure_, interval, n_samples or self._n_judged)
+
+
+def has_probabilities(model: Any) -> bool:
+    """Return whether the learner of a wrapper has probabilities, or calibration makes some of its scores."""
+    decision = getattr(model, "_decision", None)
+    is_linked = decision is not None and decision.link is not None
+    return is_linked or model.calibrate or hasattr(model.estimator, "predict_proba")

@@ -97,6 +97,7 @@ def _import_results() -> tuple[type, ...]:
 
 
 def _import_decisions() -> tuple[type, ...]:
+    from metricwise.decisions.adaptation_data import AdaptationData
     from metricwise.decisions.batch_rule import BatchRule
     from metricwise.decisions.confusion_posterior import ConfusionPosterior
     from metricwise.decisions.constant import Constant
@@ -108,6 +109,7 @@ def _import_decisions() -> tuple[type, ...]:
     from metricwise.decisions.label_posterior import LabelPosterior
     from metricwise.decisions.learning_curve import Extrapolation, FinalPosterior
     from metricwise.decisions.monitor import GuaranteeMonitor
+    from metricwise.decisions.prior_shift import PriorEstimate
     from metricwise.decisions.ranking_posterior import RankingPosterior
     from metricwise.decisions.score_reference import ScoreReference, ScoreWatch
     from metricwise.decisions.tasks import Binary, Multiclass, Multilabel
@@ -123,7 +125,8 @@ def _import_decisions() -> tuple[type, ...]:
         TablePosterior,
     )
     watches = (Constraint, GuaranteeMonitor, GuaranteeWatch, ScoreReference, ScoreWatch)
-    return (*tasks, *expected, *watches, BatchRule, Calibration, Constant, Decision, Sigmoid)
+    adapted = (AdaptationData, PriorEstimate)
+    return (*tasks, *expected, *watches, *adapted, BatchRule, Calibration, Constant, Decision, Sigmoid)
 
 
 def _import_solvers() -> tuple[type, ...]:

@@ -182,8 +182,16 @@ class MultiLabelClassifier(RoutesGroups, ClassifierMixin, BaseEstimator):
 
     # ------------------------------------------------------------------------------------------------------ prediction
 
+    @property
+    def calibrated_(self) -> bool:
+        """Whether `predict_proba` is calibrated on out-of-fold samples: never, it is that of the learners."""
+        check_is_fitted(self, "n_labels_")
+        return False
+
     def predict_proba(self, X: Any) -> Floats:
-        """Return the probability of each label.
+        """Return the probability of each label, as calibrated as the learners are.
+
+        Where these are not, use ``CalibratedClassifierCV`` of scikit-learn as the estimator.
 
         Parameters
         ----------

@@ -68,6 +68,8 @@ class ProbabilisticClassifierChain(MultiLabelClassifier):
         The probabilities above which labels are predicted, if the rule is "macro_f" or "micro_f"; ``inference`` may be
         set to the other of the two after training. Assign others, one per label or a number for all, to predict with
         them.
+    calibrated_ : bool
+        False: `predict_proba` is that of the classifiers.
     n_labels_ : int
         Columns of y.
     n_features_in_, feature_names_in_

@@ -17,6 +17,7 @@ from metricwise._sklearn import Interval
 from metricwise._state import StoredState
 from metricwise._typing import Floats, Labels
 from metricwise.decisions.binary import ThresholdRule, wants_guarantee
+from metricwise.decisions.decision import Decision
 from metricwise.decisions.executors import LocalExecutor
 from metricwise.decisions.guarantees import refuse_too_few
 from metricwise.decisions.learning_curve import Extrapolation, extrapolate
@@ -39,6 +40,7 @@ from metricwise.estimators.selection.explanation import (
     explain_selection,
     explain_training,
     make_records,
+    mention_adaptation,
     mention_new_threshold,
     show_runs,
 )
@@ -128,6 +130,8 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
         ensemble, why it was dropped, the difference to a better candidate on the same samples with its interval, and
         the warnings of its training, which are not shown. `explain` shows the same numbers. Candidates of packages
         that are not installed are the last rows.
+    calibrated_ : bool
+        True: `predict_proba` is calibrated on out-of-fold samples.
     classes_ : array
         Labels.
     measure_ : Measure
@@ -162,6 +166,7 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
     __stored_state__: ClassVar[StoredState] = ThresholdedClassifier.__stored_state__.extend(
         "best_estimator_", "weights_", "_ensemble", "_extrapolation", "_records", "_explanation", version=3
     )
+    calibrate = True  # on out-of-fold scores, always; no parameter
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "measure": "no_validation",
         "candidates": [str, list, tuple, dict],
@@ -334,10 +339,13 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
             curves = [run.curve for run in final.mixture.runs]
             self._extrapolation = extrapolate(curves, final.n_samples, guessed=task.measure.response == "scores")
         self._store_decision(task, decision)
+        return final
+
+    def _store_decision(self, task: Task, decision: Decision) -> None:
+        super()._store_decision(task, decision)
         self._store_expectation(
             self._extrapolation(decision.expected_score), self._extrapolation.interval(*decision.expected_interval)
         )
-        return final
 
     def _report_progress(self, text: str) -> bool:
         _LOG.info(text)
@@ -349,7 +357,7 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
         return self._ensemble.scores(self._task, self._validate_samples(X, reset=False))
 
     def predict_proba(self, X: Any) -> Floats:
-        """Return probabilities from calibrated scores; they do not depend on the threshold.
+        """Return probabilities, calibrated out of fold; they do not depend on the threshold.
 
         Parameters
         ----------
@@ -361,7 +369,7 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
         array of shape (n_samples, n_classes) or (n_samples, n_labels)
         """
         check_is_fitted(self, "measure_")
-        return self._task.probabilities(self._scores(X))
+        return self._calibrated_probabilities(X)
 
     # --------------------------------------------------------------------------------------------------------- reasons
 
@@ -377,6 +385,11 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
 
     def _extrapolate_interval(self, interval: tuple[float, float]) -> tuple[float, float]:
         return self._extrapolation.interval(*interval)
+
+    def _copy_with(self, decision: Decision) -> Self:
+        adapted = super()._copy_with(decision)
+        adapted._explanation = mention_adaptation(self._explanation, decision)
+        return adapted
 
     def _note_new_threshold(self) -> None:
         self._explanation = mention_new_threshold(self._explanation, self.threshold_)

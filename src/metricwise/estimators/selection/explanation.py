@@ -8,13 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from metricwise.decisions.binary import Aim
-from metricwise.decisions.decision import Threshold
+from metricwise.decisions.decision import Decision, Threshold
 from metricwise.estimators.selection.candidate_run import CandidateRun, Difference
 from metricwise.estimators.selection.candidates.candidate import Candidate
 from metricwise.estimators.selection.ensemble import Mixture
 from metricwise.measures import IsCost, Measure
 from metricwise.measures.base import show_interval, show_value
 
+_ADAPTED = "The model was adapted to another prior"
 _SET_AFTERWARDS = "The threshold was set to"  # the start of a line
 
 
@@ -152,6 +153,21 @@ def mention_new_threshold(explanation: str, threshold: Threshold) -> str:
     shown = np.array2string(np.asarray(threshold), precision=4, separator=", ").replace("\n", "")
     remark = "after training: what is expected or guaranteed above holds for the chosen one only."
     return "\n".join([*lines, f"{_SET_AFTERWARDS} {shown} {remark}"])
+
+
+def mention_adaptation(explanation: str, decision: Decision) -> str:
+    """Return an explanation that says which shares of the classes a model was adapted to.
+
+    Examples
+    --------
+    >>> from metricwise.decisions.prior_shift import PriorEstimate
+    >>> decision = Decision(0.0, (0.0, 0.0), 0.7, (0.6, 0.8), prior=PriorEstimate(0.3, (0.3, 0.3), 0.1))
+    >>> print(mention_adaptation("Of 2 candidates, ...", decision))
+    Of 2 candidates, ...
+    The model was adapted to another prior, 0.3 (given; 0.1 in training): expected_score_ is for it, the above is not.
+    """
+    lines = [line for line in explanation.splitlines() if not line.startswith(_ADAPTED)]
+    return "\n".join([*lines, f"{_ADAPTED}, {decision.prior}: expected_score_ is for it, the above is not."])
 
 
 def _rank(runs: list[CandidateRun], mixture: Mixture) -> list[CandidateRun]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from metricwise.decisions.adaptation import note_samples
 from metricwise.decisions.binary import choose_guaranteed
+from metricwise.decisions.calibrating import fit_calibration
 from metricwise.decisions.decision import Decision, ScoredSamples
 from metricwise.decisions.fitting import account_for_groups, account_for_growth
 from metricwise.decisions.guarantees import UnreachableGuaranteeError
@@ -45,16 +47,19 @@ def decide(
         assert confidence is not None
         return _guarantee(halving, final, samples, testing, confidence)
     decision = task.judge(task.decide(samples, rule, True), samples, rule, rung.sizes, True)
+    chosen = decision.threshold
     decision = account_for_groups(task, decision, samples, halving.data.groups_of(rung.test_samples), rule.seed)
+    if not task.is_binary and not task.is_multilabel:  # whose candidates are calibrated one by one
+        decision = decision.calibrate(fit_calibration(task, samples))
     if final.held_out is not None:
-        return decision
+        return note_samples(task, decision, chosen, samples, rung.sizes)
     found = mixture.out_of_fold_scores(rung)
     if not task.is_binary and not shows_growth([run.curve for run in mixture.runs]):
         decision = account_for_growth(task, halving.data, decision, found, final.n_samples)
-    if not found.probe.size or not decision.calibration.lines:  # class offsets stay
-        return decision
-    by_final = final.score_probe(halving)
-    return decision.shift_to_final(halving.data.probe(found.probe, found.probe_scores, by_final))
+    if found.probe.size and decision.calibration.lines:  # class offsets stay
+        by_final = final.score_probe(halving)
+        decision = decision.shift_to_final(halving.data.probe(found.probe, found.probe_scores, by_final))
+    return note_samples(task, decision, chosen, samples, rung.sizes)
 
 
 def _guarantee(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -21,8 +20,9 @@ from metricwise._state import StoredState
 from metricwise._typing import Floats, Labels
 from metricwise.clusters import is_dask
 from metricwise.decisions.binary import ThresholdRule
-from metricwise.decisions.chunk_learners import copy_for_prediction, refuse_learner
+from metricwise.decisions.chunk_learners import copy_for_prediction, refuse_batch_rule, refuse_groups, refuse_learner
 from metricwise.decisions.dask_learners import refuse_samples_in_memory
+from metricwise.decisions.decision import Decision
 from metricwise.decisions.executors import ClusterExecutor, Executor, LocalExecutor
 from metricwise.decisions.fitting import FitPlan, FittedModel, fit_and_decide
 from metricwise.decisions.scoring import check_known_classes
@@ -30,20 +30,15 @@ from metricwise.decisions.targets import count_classes
 from metricwise.decisions.task import Task
 from metricwise.decisions.tasks import make_task, task_of_classes
 from metricwise.decisions.training_data import TrainingData, prepare_data, validate_target, validate_weights
-from metricwise.decisions.weighting import takes_weights
+from metricwise.decisions.weighting import takes_weights, warn_of_ignored_weights
 from metricwise.designs.cluster.source import DaskSource
 from metricwise.estimators.guarded_fit import guard_fit
 from metricwise.estimators.inputs import chunks_of_cluster, copy_feature_names, validate_samples
 from metricwise.estimators.lazy_predictions import lazy_labels, lazy_probabilities, lazy_scores
 from metricwise.estimators.routing import RoutesGroups
-from metricwise.estimators.thresholded import ThresholdedClassifier
+from metricwise.estimators.thresholded import ThresholdedClassifier, has_probabilities
 from metricwise.measures import Measure, get_measure
 from metricwise.progress import show_progress
-
-
-def _learner_has(name: str) -> Callable[[Any], bool]:
-    """Return a check whether the wrapped classifier has a method."""
-    return lambda self: hasattr(self.estimator, name)
 
 
 class _ClientOfFit:
@@ -89,6 +84,9 @@ class PlugInClassifier(RoutesGroups, MetaEstimatorMixin, ThresholdedClassifier, 
         only.
     transductive : bool, default=False
         The same as ``threshold="batch"``.
+    calibrate : bool, default=False
+        Whether `predict_proba` is calibrated on out-of-fold scores (a line each), which also gives probabilities to a
+        classifier that has none. Labels stay the same; `threshold_` is then a calibrated probability.
     n_passes : int, default=1
         On Dask collections, with a classifier that is trained by ``partial_fit``: passes over the chunks.
     verbose : int or None, default=None
@@ -111,6 +109,8 @@ class PlugInClassifier(RoutesGroups, MetaEstimatorMixin, ThresholdedClassifier, 
         the other folds choose.
     expected_score_interval_ : pair of float
         Interval that contains the measure of as many new samples with probability 0.9.
+    calibrated_ : bool
+        Whether `predict_proba` is calibrated on out-of-fold samples, by ``calibrate`` or by `adapt_prior`.
     classes_ : array
         Labels.
     measure_ : Measure
@@ -120,12 +120,13 @@ class PlugInClassifier(RoutesGroups, MetaEstimatorMixin, ThresholdedClassifier, 
 
     See Also
     --------
+    metricwise.adapt_prior : Adapts a trained model to other shares of the classes.
     metricwise.AMPClassifier : Trains for the measure, instead of choosing a threshold afterwards.
 
     Notes
     -----
-    `predict_proba` is the learner's own: its largest entry is not always the predicted class. `decision_function` is:
-    the scores minus the threshold.
+    `predict_proba` is the learner's own, calibrated no better, unless ``calibrate`` is set. Its largest entry is not
+    always the predicted class; that of `decision_function`, the scores minus the threshold, is.
 
     References
     ----------
@@ -150,7 +151,7 @@ class PlugInClassifier(RoutesGroups, MetaEstimatorMixin, ThresholdedClassifier, 
     """
 
     __stored_state__: ClassVar[StoredState] = ThresholdedClassifier.__stored_state__.extend(
-        "estimator_", "threshold_interval_"
+        "estimator_", "threshold_interval_", version=3
     )
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimator": [HasMethods(["fit"])],
@@ -165,6 +166,7 @@ class PlugInClassifier(RoutesGroups, MetaEstimatorMixin, ThresholdedClassifier, 
         "verbose": [Interval(Integral, 0, None, closed="left"), None],
         "prefit": ["boolean"],
         "transductive": ["boolean"],
+        "calibrate": ["boolean"],
         "n_passes": [Interval(Integral, 1, None, closed="left")],
     }
     # A client belongs to a call and to no pipeline: it is not routed.
@@ -184,6 +186,7 @@ class PlugInClassifier(RoutesGroups, MetaEstimatorMixin, ThresholdedClassifier, 
         random_state: Any = 0,
         prefit: bool = False,
         transductive: bool = False,
+        calibrate: bool = False,
         n_passes: int = 1,
         verbose: int | None = None,
     ) -> None:
@@ -198,6 +201,7 @@ class PlugInClassifier(RoutesGroups, MetaEstimatorMixin, ThresholdedClassifier, 
         self.random_state = random_state
         self.prefit = prefit
         self.transductive = transductive
+        self.calibrate = calibrate
         self.n_passes = n_passes
         self.verbose = verbose
 
@@ -248,7 +252,9 @@ class PlugInClassifier(RoutesGroups, MetaEstimatorMixin, ThresholdedClassifier, 
             executor = self._executor(task, X, labels, weights, groups)
             rule = ThresholdRule(strategy, self.subject_to, seed=seed)
             learner = self.estimator if self.prefit else task.share_positive_class(self.estimator)
-            fitted = fit_and_decide(executor, FitPlan(learner, rule, self.confidence, self.cv, self.prefit))
+            fitted = fit_and_decide(
+                executor, FitPlan(learner, rule, self.confidence, self.cv, self.prefit, self.calibrate)
+            )
             self._store(task, fitted, has_noted_features=isinstance(X, DaskSource))
         return self
 
@@ -284,11 +290,7 @@ class PlugInClassifier(RoutesGroups, MetaEstimatorMixin, ThresholdedClassifier, 
     def _validate_weights(self, sample_weight: Any, X: Any) -> Floats | None:
         weights = validate_weights(sample_weight, X)
         if weights is not None and not self.prefit and not takes_weights(self.estimator):
-            warnings.warn(
-                f"{type(self.estimator).__name__} takes no sample_weight: the weights count for the threshold only",
-                UserWarning,
-                stacklevel=3,
-            )
+            warn_of_ignored_weights(self.estimator)
         return weights
 
     def _make_task(self, y: Labels, weights: Floats | None, measure: Measure, is_sparse: bool) -> Task:
@@ -308,11 +310,7 @@ class PlugInClassifier(RoutesGroups, MetaEstimatorMixin, ThresholdedClassifier, 
         """Return the executor for the location of the samples."""
         if not isinstance(X, DaskSource):
             return LocalExecutor(task, prepare_data(task, X, y, weights, self.cv, groups), self.n_jobs)
-        if groups is not None:
-            raise ValueError(
-                "groups is for samples in memory, since folds of a Dask collection are whole chunks: use X.compute(), "
-                "or arrange the samples so that no group is in two chunks and leave groups out"
-            )
+        refuse_groups(groups)
         return ClusterExecutor(task, TrainingData(X, y, task.encode(y), weights), self.n_passes)
 
     def _routed_parts(self) -> Iterable[tuple[str, Any]]:
@@ -320,9 +318,13 @@ class PlugInClassifier(RoutesGroups, MetaEstimatorMixin, ThresholdedClassifier, 
 
     def _store(self, task: Task, fitted: FittedModel, has_noted_features: bool = False) -> None:
         self._store_decision(task, fitted.decision)
-        self.estimator_, self.threshold_interval_ = fitted.model, fitted.decision.shown_interval
+        self.estimator_ = fitted.model
         if not has_noted_features:
             copy_feature_names(self, fitted.model if isinstance(fitted.model, list) else [fitted.model])
+
+    def _store_decision(self, task: Task, decision: Decision) -> None:
+        super()._store_decision(task, decision)
+        self.threshold_interval_ = decision.shown_interval
 
     # ------------------------------------------------------------------------------------------------------ prediction
 
@@ -363,9 +365,9 @@ class PlugInClassifier(RoutesGroups, MetaEstimatorMixin, ThresholdedClassifier, 
         check_is_fitted(self, "measure_")
         return lazy_labels(self._for_chunks(), X) if is_dask(X) else super().predict(X)
 
-    @available_if(_learner_has("predict_proba"))
+    @available_if(has_probabilities)
     def predict_proba(self, X: Any) -> Any:
-        """Return the learner's probabilities.
+        """Return the learner's probabilities, calibrated if `calibrated_`.
 
         Parameters
         ----------
@@ -380,17 +382,15 @@ class PlugInClassifier(RoutesGroups, MetaEstimatorMixin, ThresholdedClassifier, 
         check_is_fitted(self, "measure_")
         if is_dask(X):
             return lazy_probabilities(self._for_chunks(), X)
+        if self._decision.link is not None:
+            return self._calibrated_probabilities(X)
         return self._task.learner_probabilities(self.estimator_, X)
 
     def _for_chunks(self) -> PlugInClassifier:
         """Return a copy for prediction on workers; raise if chunks cannot be predicted one by one."""
         self._task.refuse_chunks()
-        if self._decision.batch is not None:
-            raise ValueError(
-                "threshold='batch' looks at all samples that are predicted together, and those of a Dask collection "
-                "are predicted chunk by chunk: use X.compute(), or train with another threshold"
-            )
+        refuse_batch_rule(self._decision)
         light: PlugInClassifier = copy_for_prediction(self)
         light.estimator_ = copy_for_prediction(self.estimator_)
-        light._decision = replace(self._decision, posterior=None)
+        light._decision = replace(self._decision, posterior=None, adaptation=None)
         return light

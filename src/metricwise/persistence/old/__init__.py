@@ -17,6 +17,7 @@ from metricwise.persistence.old.thresholds import (
     move_into_decision_of_plug_in,
     move_into_decision_of_selection,
     move_into_rules,
+    undo_class_weights,
 )
 
 Step = Callable[[Values], Values]
@@ -31,13 +32,16 @@ STEPS: dict[tuple[str, int], Step] = {
     ("metricwise.MetricClassifier", 1): lambda values: values | {"subject_to": None, "confidence": None},
     ("metricwise.Extrapolation", 1): lambda values: values | {"left_at_worst": 0.0},
     ("metricwise.Decision", 1): lambda values: values,  # without a posterior for several classes and labels
+    ("metricwise.Decision", 2): lambda values: values,  # without what an adaptation to another prior needs
     # Results that never fell back.
     **{(f"metricwise.{name}Result", 1): lambda values: values | {"fallback": None} for name in _KINDS_OF_RESULTS},
     ("metricwise.AdaptedSVC", 1): move_into_decision,
     ("metricwise.BinaryRelevance", 1): move_into_rules,
     ("metricwise.CostSensitiveClassifier", 1): move_into_decision_of_plug_in,
+    ("metricwise.CostSensitiveClassifier", 2): undo_class_weights,
     ("metricwise.MetricClassifier", 2): move_into_decision_of_selection,
     ("metricwise.PlugInClassifier", 1): move_into_decision_of_plug_in,
+    ("metricwise.PlugInClassifier", 2): lambda values: values | {"calibrate": False},
     ("metricwise.ProbabilisticClassifierChain", 1): move_into_rules,
 }
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from metricwise._state import Values
-from metricwise.decisions.decision import Decision
+from metricwise.decisions.decision import Calibration, Decision, Sigmoid
 from metricwise.decisions.scoring import gives_probabilities, log_odds
 from metricwise.decisions.tasks import Multiclass, Multilabel
 
@@ -44,6 +44,15 @@ def move_into_rules(values: Values) -> Values:
     values.pop("thresholds_", None)
     decisions = values.get("_decisions", {})
     return values | {"_decisions": {rule: replace(one, is_probability=True) for rule, one in decisions.items()}}
+
+
+def undo_class_weights(values: Values) -> Values:
+    """Free probabilities and their thresholds of class weights, by the line that threshold rules used already."""
+    decision = values.get("_decision")
+    if decision is not None and decision.is_probability and decision.calibration != Calibration((Sigmoid(),)):
+        decision = replace(decision, link=decision.calibration)
+        values |= {"_decision": decision, "threshold_interval_": decision.shown_interval}
+    return values | {"calibrate": False}
 
 
 def _replace_threshold(decision: Decision, threshold: Any) -> Decision:

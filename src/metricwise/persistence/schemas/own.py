@@ -44,6 +44,26 @@ def check_decision(task: Any, decision: Any, n_classes: int) -> None:
     require(np.all(~np.isnan(decision.threshold)), _WRONG)
     check_lines(decision.calibration, task)
     require(decision.batch is None or (is_binary and decision.calibration.lines), _WRONG)
+    _check_adaptation(decision, task, shape)
+
+
+def _check_adaptation(decision: Any, task: Any, shape: tuple[int, ...]) -> None:
+    """Raise unless the link and the data of an adaptation fit the classes."""
+    if decision.link is not None:
+        require(decision.link.lines, _WRONG)
+        check_lines(decision.link, task)
+    if decision.prior is not None:
+        shares = (decision.prior.estimate, *decision.prior.interval, decision.prior.training)
+        require(all(np.shape(one) == shape for one in shares), _WRONG)
+    data = decision.adaptation
+    if data is None:
+        return
+    size, n_classes = data.codes.size, task.classes.size
+    require(type(task).__name__ != "Multilabel" and data.codes.ndim == data.weights.ndim == 1, _WRONG)
+    require(data.scores.shape == (size, *shape) and data.weights.shape == (size,), _WRONG)
+    require(np.shape(data.moved) in ((), shape), _WRONG)
+    require(np.array_equal(np.unique(data.codes), np.arange(n_classes)) and np.all(data.weights > 0.0), _WRONG)
+    require(data.sizes.ndim == 1 and np.all(data.sizes >= 0) and data.sizes.sum() in (0, size), _WRONG)
 
 
 def check_lines(calibration: Any, task: Any) -> None:

@@ -136,6 +136,8 @@ class AdaptedSVC(RoutesGroups, MetaEstimatorMixin, ThresholdedClassifier, NamedE
 
     Sample weights reach the inputs that take them, the machine, the thresholds and the comparison.
 
+    There is no ``predict_proba``; ``PlugInClassifier(AdaptedSVC(...), calibrate=True)`` has one.
+
     References
     ----------
     .. [1] N. Li, I. W. Tsang and Z.-H. Zhou (2013). Efficient optimization of performance measures by classifier

@@ -62,6 +62,9 @@ class CostSensitiveClassifier(PlugInClassifier):
         How thresholds are estimated. "max" is the best on out-of-fold samples; "bagged" averages over resamples of
         them; "expected" trusts the probabilities; "auto" combines them. "batch" also uses the samples that are
         predicted together: better on large batches, but the label of a sample then depends on the others.
+    calibrate : bool, default=False
+        Whether `predict_proba` is calibrated on out-of-fold scores (by a line), which also gives probabilities to a
+        classifier that has none. Labels stay the same; `threshold_` is then a calibrated probability.
     cv : int, splitter, iterable or None, default=None
         Folds, the same in all iterations; None and numbers make folds in which equal samples stay together, 5 by
         default.
@@ -84,8 +87,8 @@ class CostSensitiveClassifier(PlugInClassifier):
         The weights of a positive (``pos``) and a negative (``neg``) sample in training; their mean over the samples is
         1, and both are 1 if the first iteration is selected.
     threshold_ : float
-        The probability (or decision value) of ``estimator_`` above which a sample is positive. Assign another, as in
-        ``model.threshold_ = 0.3``, to predict with it.
+        The probability (`predict_proba`), or else the decision value of ``estimator_``, above which a sample is
+        positive. Assign another, as in ``model.threshold_ = 0.3``, to predict with it.
     threshold_interval_ : pair of float
         Interval of 90 % of the thresholds from resamples.
     expected_score_ : float
@@ -100,6 +103,9 @@ class CostSensitiveClassifier(PlugInClassifier):
         The selected iteration.
     n_refits_ : int
         Number of classifiers trained.
+    calibrated_ : bool
+        Whether `predict_proba` is calibrated on out-of-fold samples: if ``calibrate`` is set, or `adapt_prior` has made
+        the model.
     classes_ : array
         Labels.
     measure_ : Measure
@@ -116,7 +122,8 @@ class CostSensitiveClassifier(PlugInClassifier):
     -----
     Linear models and networks with a parameter ``warm_start`` start from their last iteration; trees are grown anew.
 
-    `predict_proba` is the learner's own, of samples weighted by class.
+    `predict_proba` is the learner's own, from whose odds the ratio of the class weights is divided out. It is as well
+    calibrated for the prior of training as the learner is for weighted samples, unless ``calibrate`` is set.
 
     References
     ----------
@@ -147,6 +154,7 @@ class CostSensitiveClassifier(PlugInClassifier):
         "max_iter": [Interval(Integral, 0, None, closed="left")],
         "tol": [Interval(Real, 0.0, None, closed="left")],
         "threshold": [StrOptions({"auto", "max", "bagged", "expected", "batch"})],
+        "calibrate": ["boolean"],
         "cv": ["cv_object"],
         "pos_label": "no_validation",
         "n_jobs": [Integral, None],
@@ -167,6 +175,7 @@ class CostSensitiveClassifier(PlugInClassifier):
         max_iter: int = 3,
         tol: float = 0.05,
         threshold: str = "auto",
+        calibrate: bool = False,
         cv: Any = None,
         pos_label: Any = None,
         n_jobs: int | None = None,
@@ -178,6 +187,7 @@ class CostSensitiveClassifier(PlugInClassifier):
         self.max_iter = max_iter
         self.tol = tol
         self.threshold = threshold
+        self.calibrate = calibrate
         self.cv = cv
         self.pos_label = pos_label
         self.n_jobs = n_jobs
@@ -224,7 +234,8 @@ class CostSensitiveClassifier(PlugInClassifier):
             rule = ThresholdRule(self.threshold, seed=int(check_random_state(self.random_state).randint(2**31 - 1)))
             executor = LocalExecutor(task, data, self.n_jobs)
             learner = task.share_positive_class(self.estimator)
-            plan = WeightingPlan(executor, learner, rule, has_probabilities, self.cv, self.max_iter, self.tol)
+            settings = (self.cv, self.max_iter, self.tol, self.calibrate)
+            plan = WeightingPlan(executor, learner, rule, has_probabilities, *settings)
             iterations = fit_iterations(plan, measure)
             best = select_iteration(table, iterations, data.groups_of(iterations[0].found.samples))
             path = warm_start_path(iterations[: best + 1])

@@ -21,7 +21,9 @@ import numpy as np
 
 from metricwise._state import stored_fields
 from metricwise._typing import Floats, Indices, Integers
+from metricwise.decisions.adaptation import note_samples
 from metricwise.decisions.binary import ThresholdRule, count_table
+from metricwise.decisions.calibrating import fit_calibration
 from metricwise.decisions.comparison import Judged, least_gain
 from metricwise.decisions.decision import Calibration, Decision, Sigmoid, show_probability
 from metricwise.decisions.executors import LocalExecutor, fit_and_score
@@ -48,7 +50,8 @@ class Iteration(NamedTuple):
     score : float
         The measure of out-of-fold samples.
     threshold : float
-        The threshold chosen: a probability, or a decision value, of models trained with these class weights.
+        The threshold chosen: a probability, from which the class weights are removed, or a decision value of models
+        trained with these class weights.
     """
 
     class_weights: ClassCosts
@@ -98,6 +101,8 @@ class WeightingPlan:
         Most iterations after the first.
     tol : float
         Iterations end when no class weight changes by more than this share.
+    calibrate : bool
+        Whether probabilities are calibrated on out-of-fold scores.
     """
 
     executor: LocalExecutor
@@ -107,6 +112,7 @@ class WeightingPlan:
     cv: Any
     max_iter: int
     tol: float
+    calibrate: bool = False
 
     @cached_property
     def folds(self) -> Splits:
@@ -198,7 +204,7 @@ def fit_final(plan: WeightingPlan, path: list[JudgedWeights]) -> Any:
 
 def describe_iteration(plan: WeightingPlan, one: JudgedWeights) -> Iteration:
     """Return the record of an iteration for users."""
-    threshold = float(one.judged.decision.threshold) + plan.log_odds_shift(one.class_weights)
+    threshold = float(one.judged.decision.threshold)
     shown = show_probability(threshold) if plan.has_probabilities else threshold
     measure, n_samples = plan.executor.task.measure, float(one.judged.samples.weights.sum())
     score = float(show_value(measure, one.expected_score, n_samples))
@@ -214,6 +220,11 @@ def decide_for_final(plan: WeightingPlan, one: JudgedWeights, model: Any) -> Dec
         by_final = plan.executor.score(model, one.found.probe) - shift
         probe = data.probe(one.found.probe, one.found.probe_scores - shift, by_final)
         decision = decision.shift_to_final(probe)
-    if shift == 0.0:
-        return decision
-    return replace(decision.shift(shift), calibration=Calibration((Sigmoid(1.0, -shift),)))
+    samples, chosen = one.judged.samples, float(one.judged.decision.threshold) + shift
+    samples = samples._replace(scores=samples.scores + shift)  # as the final model gives them
+    if shift != 0.0:
+        # Class weights multiply the odds, which probabilities of unweighted samples have to be freed of.
+        undo = Calibration((Sigmoid(1.0, -shift),))
+        decision = replace(decision.shift(shift), calibration=undo, link=undo)
+    decision = note_samples(plan.executor.task, decision, chosen, samples, one.found.sizes)
+    return decision.calibrate(fit_calibration(plan.executor.task, samples)) if plan.calibrate else decision

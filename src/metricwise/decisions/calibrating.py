@@ -1,0 +1,175 @@
+"""Lines that make calibrated log-odds or log-probabilities of out-of-fold scores."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import softmax
+
+from metricwise._typing import Floats
+from metricwise.decisions.decision import Calibration, ScoredSamples, Sigmoid
+from metricwise.decisions.log_loss import softmax_loss
+from metricwise.decisions.prior_shift import class_likelihoods, maximise_likelihood
+from metricwise.decisions.task import Task
+
+_LARGEST_FALL = 10.0  # factor by which one step may lower a slope
+_RIDGE = 1e-3  # of the parameters, in samples: classes that are separated must not get infinite slopes
+_LEAST_SLOPE = 1e-3  # of standardised scores: scores worse than chance keep their order
+_MOST_STEPS = 100
+_CONVERGED = 1e-12
+_SUFFICIENT = 1e-4  # share of the decrease that a step predicts, for it to be taken
+_ROUNDING = 1e-12
+_SINGULAR = 1e-10  # relative
+
+
+def fit_calibration(task: Task, samples: ScoredSamples) -> Calibration:
+    """Return the lines that minimise the log loss of out-of-fold scores.
+
+    Two classes have one line (Platt 1999), several have one slope and an intercept for each (vector scaling with a
+    common slope), and labels a line each.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from metricwise.decisions.tasks import Binary
+    >>> from metricwise.measures import FBeta
+    >>> random = np.random.default_rng(0)
+    >>> log_odds = random.normal(size=4000)
+    >>> positive = random.random(4000) < 1.0 / (1.0 + np.exp(-log_odds))
+    >>> samples = ScoredSamples(positive, 3.0 * log_odds + 1.0, np.ones(4000))  # overconfident
+    >>> line = fit_calibration(Binary(np.array([0, 1]), FBeta(), 1), samples).lines[0]
+    >>> abs(line.slope - 1.0 / 3.0) < 0.03 and abs(line.intercept + 1.0 / 3.0) < 0.1
+    True
+    """
+    found = task.calibrate(samples)
+    return found if found.lines else _fit_classes(samples)
+
+
+def _fit_classes(samples: ScoredSamples) -> Calibration:
+    """Return the minimum of a strictly convex function, so that neither order nor copies of samples matter."""
+    codes, scores, weights = samples
+    centred = scores - scores.mean(axis=1, keepdims=True)
+    spread = max(float(np.sqrt(np.average(np.mean(centred**2, axis=1), weights=weights))), _ROUNDING)
+    standardised = ScoredSamples(codes, centred / spread, weights)
+    found = _minimise(standardised, has_slope=True)
+    if found[0] < _LEAST_SLOPE:  # the function is convex: its minimum with a larger slope has the least of them
+        found = _minimise(standardised, has_slope=False)
+    slope, intercepts = float(found[0]) / spread, found[1:] - found[1:].mean()
+    return Calibration(tuple(Sigmoid(slope, float(intercept)) for intercept in intercepts))
+
+
+def _minimise(samples: ScoredSamples, has_slope: bool) -> Floats:
+    """Return the slope and intercepts with the least penalised log loss, by Newton's method with halved steps.
+
+    Parameters
+    ----------
+    samples : ScoredSamples
+        Codes, standardised scores of each class, and weights.
+    has_slope : bool
+        Whether the slope is free; otherwise it is the least one.
+    """
+    codes, scores, weights = samples
+    ridge = _RIDGE / weights.sum()
+    parameters = np.append(1.0 if has_slope else _LEAST_SLOPE, np.zeros(scores.shape[1]))
+    free = slice(0 if has_slope else 1, None)
+
+    def value(at: Floats) -> float:
+        penalty = 0.5 * ridge * float(at[free] @ at[free])
+        return float(softmax_loss(codes, at[0] * scores + at[1:], weights).value + penalty)
+
+    present = value(parameters)
+    for _ in range(_MOST_STEPS):
+        downhill, curvature = _newton_terms(samples, parameters[0], parameters[1:])
+        downhill = downhill[free] / weights.sum() - ridge * parameters[free]
+        curvature = curvature[free, free] / weights.sum() + ridge * np.eye(downhill.size)
+        step, length, moved = np.linalg.solve(curvature, downhill), 1.0, parameters.copy()
+        decrease = float(step @ downhill)
+        moved[free] += step
+        if decrease <= _CONVERGED:  # of the value; as the steps converge quadratically, this is the last one
+            return moved
+        while (new := value(moved)) > present - _SUFFICIENT * length * decrease:
+            length *= 0.5
+            moved[free] = parameters[free] + length * step
+        parameters, present = moved, new
+    return parameters
+
+
+def _newton_terms(samples: ScoredSamples, slope: float, intercepts: Floats) -> tuple[Floats, Floats]:
+    """Return the negative gradient and the curvature of the log loss, summed over samples: slope, then intercepts."""
+    codes, scores, weights = samples
+    chances = softmax(slope * scores + intercepts, axis=1)
+    centred = scores - np.sum(chances * scores, axis=1, keepdims=True)
+    errors = (codes[:, None] == np.arange(scores.shape[1])) - chances
+    downhill = weights @ np.column_stack([np.sum(errors * scores, axis=1), errors])
+    weighted = weights[:, None] * chances
+    curvature = np.empty((downhill.size, downhill.size))
+    curvature[0, 0] = np.sum(weighted * centred**2)
+    curvature[0, 1:] = curvature[1:, 0] = np.sum(weighted * centred, axis=0)
+    curvature[1:, 1:] = np.diag(weighted.sum(axis=0)) - weighted.T @ chances
+    return downhill, curvature
+
+
+@dataclass(frozen=True)
+class ClassCalibration:
+    """Log-probabilities of classes: slope * score + intercept of the class, up to a constant for each sample.
+
+    Attributes
+    ----------
+    slope : float
+        Of all classes.
+    intercepts : array of shape (n_classes,)
+        One per class.
+    """
+
+    slope: float
+    intercepts: Floats
+
+    @classmethod
+    def of(cls, calibration: Calibration) -> ClassCalibration:
+        """Return the same calibration of a column of scores per class; that of the negative one of two is zero."""
+        intercepts = np.array([line.intercept for line in calibration.lines])
+        return cls(calibration.lines[0].slope, intercepts if intercepts.size > 1 else np.append(0.0, intercepts))
+
+    def log_probabilities(self, scores: Floats) -> Floats:
+        """Return log-probabilities, up to a constant for each sample."""
+        return self.slope * scores + self.intercepts
+
+    def likelihoods(self, samples: ScoredSamples, scores: Floats) -> Floats:
+        """Return the likelihood of every class, up to a factor for each sample.
+
+        Parameters
+        ----------
+        samples : ScoredSamples
+            The samples that the calibration was fitted on: codes, scores of each class, and weights.
+        scores : array of shape (n_samples, n_classes)
+            Scores of new samples.
+        """
+        counts = np.bincount(samples.target, samples.weights)
+        return class_likelihoods(self.log_probabilities(scores), counts / counts.sum())
+
+    def find_shares(self, samples: ScoredSamples, scores: Floats) -> Floats:
+        """Return the most likely shares of the classes among new samples.
+
+        Parameters
+        ----------
+        samples : ScoredSamples
+            The samples that the calibration was fitted on: codes, scores of each class, and weights.
+        scores : array of shape (n_samples, n_classes)
+            Scores of the new samples.
+        """
+        return maximise_likelihood(self.likelihoods(samples, scores))
+
+    def refit(self, samples: ScoredSamples) -> ClassCalibration:
+        """Return the calibration after one step of Newton towards that of other weights of the samples.
+
+        Parameters
+        ----------
+        samples : ScoredSamples
+            Codes, scores of each class, and the new weights.
+        """
+        downhill, curvature = _newton_terms(samples, self.slope, self.intercepts)
+        # A constant added to all intercepts changes nothing, so that the curvature has no inverse.
+        step = np.linalg.lstsq(curvature, downhill, rcond=_SINGULAR)[0]
+        smallest = self.slope / _LARGEST_FALL
+        return ClassCalibration(max(self.slope + float(step[0]), smallest), self.intercepts + step[1:])
