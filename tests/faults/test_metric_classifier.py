@@ -79,7 +79,8 @@ def test_constraints_that_cannot_be_guaranteed_are_named():
     expect_error(ValueError, "write 'precision>=0.9' or", subject_to="precise")
     expect_error(ValueError, "a constraint is on one of", subject_to=["f1>=0.5"])
     expect_error(ValueError, "subject_to needs a measure of the", measure="roc_auc", subject_to="recall>=0.5")
-    expect_error(ValueError, "subject_to is for two classes", y=np.arange(300) % 3, subject_to="recall>=0.5")
+    expect_error(ValueError, "is none of the classes: 0, 1, 2", y=np.arange(300) % 3, subject_to="recall>=0.5 of 7")
+    expect_error(ValueError, "have the class 2, and 59 are", y=np.arange(300) % 3, subject_to="recall>=0.95 of 2")
     expect_error(ValueError, "a guarantee counts samples", subject_to="recall>=0.5", sample_weight=1.0 + Y)
     expect_error(InvalidParameterError, "confidence", confidence=1.0)
 

@@ -59,7 +59,13 @@ def test_guarantees_require_equal_weights():
 def test_invalid_constraints_raise():
     expect_error(ValueError, "a constraint is on one of", subject_to=[("f1", ">=", 0.5)])
     expect_error(ValueError, "subject_to needs a measure of the", measure="roc_auc", subject_to=[("recall", ">=", 0.5)])
-    expect_error(ValueError, "subject_to is for two classes", y=MULTICLASS, subject_to=[("recall", ">=", 0.5)])
+    expect_error(
+        ValueError, "'a' in the constraint .* is none of the classes", y=MULTICLASS, subject_to="npv>=0.5 of a"
+    )
+    expect_error(
+        ValueError, "no class offsets can guarantee recall >= 0.9 of 0", y=MULTICLASS, subject_to="recall>=0.9"
+    )
+    expect_error(ValueError, "the positive one, 1, but 'recall >= 0.5 of 0' names", subject_to="recall>=0.5 of 0")
 
 
 def test_unsupported_multiclass_and_multilabel_settings_raise():

@@ -112,7 +112,7 @@ def choose(aim: Aim, rule: ThresholdRule, samples: ScoredSamples, has_probabilit
         decision = _choose_for_ranking(aim.measure, samples, rule.seed)
     elif aim.constraints:
         shown = show_probability if has_probabilities else float
-        decision = describe(aim.table, _choose_constrained(aim, samples, shown), samples)
+        decision = describe(aim.table, choose_constrained(aim, samples, shown), samples)
     else:
         decision = _choose_for_table(aim.table, rule, samples, line)
     return replace(decision, calibration=Calibration((line,)), is_probability=has_probabilities)
@@ -259,12 +259,12 @@ def _choose_on_others(aim: Aim, rule: ThresholdRule, line: Sigmoid, others: Scor
         found = choose_threshold(_estimate(rule), aim.table, others.target, log_odds, others.weights, rule.seed)
         return line.score(found.threshold)
     try:
-        return _choose_constrained(aim, others).threshold
+        return choose_constrained(aim, others).threshold
     except UnreachableGuaranteeError:
         return None
 
 
-def _choose_constrained(aim: Aim, samples: ScoredSamples, shown: Callable[[float], float] = float) -> ThresholdChoice:
+def choose_constrained(aim: Aim, samples: ScoredSamples, shown: Callable[[float], float] = float) -> ThresholdChoice:
     """Return the best threshold that keeps the constraints on out-of-fold samples, without a guarantee.
 
     Parameters

@@ -73,7 +73,7 @@ def best_offsets(value: TablesValue, codes: Integers, scores: Floats, weights: F
     """
     weight = np.ones(len(codes)) if weights is None else weights
     starts = _starts(codes, scores, weight, value)
-    found = [_ascend(value, codes, scores, weight, offsets, _SWEEPS) for offsets in starts]
+    found = [ascend_offsets(value, codes, scores, weight, offsets, _SWEEPS) for offsets in starts]
     return max(found, key=lambda end: end.value)
 
 
@@ -92,7 +92,7 @@ def bagged_offsets(
     whole = best_offsets(value, codes, scores, weight)
     random = np.random.default_rng(seed)
     drawn = [
-        _ascend(value, codes, scores, draw_weights(weight, random), whole.offsets, _SWEEPS_OF_RESAMPLES).offsets
+        ascend_offsets(value, codes, scores, draw_weights(weight, random), whole.offsets, _SWEEPS_OF_RESAMPLES).offsets
         for _ in range(_RESAMPLES)
     ]
     offsets: Floats = np.mean(drawn, axis=0)
@@ -139,11 +139,12 @@ def expected_offsets(value: TablesValue, scores: Floats, weights: Floats, seed: 
 
 def value_of(value: TablesValue, codes: Integers, scores: Floats, weights: Floats, offsets: Floats) -> float:
     """Return the measure of the classes predicted with given offsets."""
-    table = _table(codes, np.argmax(scores - offsets, axis=1), weights, scores.shape[1])
+    table = tables_of(codes, np.argmax(scores - offsets, axis=1), weights, scores.shape[1])
     return float(value(table.tp, table.fp, table.fn, table.tn))
 
 
-def _table(codes: Integers, found: Integers, weights: Floats, size: int) -> Any:
+def tables_of(codes: Integers, found: Integers, weights: Floats, size: int) -> Any:
+    """Return the weighted one-vs-rest table of each class, given true and predicted classes."""
     classes = np.arange(size)
     return matrix_table(codes[:, None] == classes, found[:, None] == classes, weights)
 
@@ -165,9 +166,10 @@ def _threshold_vs_rest(value: TablesValue, positive: Any, scores: Floats, weight
     return float(candidates.thresholds(candidates.best(np.asarray(value(*both), dtype=np.float64))))
 
 
-def _ascend(
+def ascend_offsets(
     value: TablesValue, codes: Integers, scores: Floats, weights: Floats, offsets: Floats, sweeps: int
 ) -> ClassOffsets:
+    """Return offsets that are changed one at a time as long as that improves the measure, for so many sweeps."""
     offsets = offsets.astype(np.float64, copy=True)
     reached = value_of(value, codes, scores, weights, offsets)
     for _ in range(sweeps):

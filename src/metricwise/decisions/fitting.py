@@ -9,7 +9,7 @@ import numpy as np
 
 from metricwise._typing import Integers
 from metricwise.decisions.adaptation import note_samples
-from metricwise.decisions.binary import Aim, ThresholdRule, choose_guaranteed, wants_guarantee
+from metricwise.decisions.binary import ThresholdRule, wants_guarantee
 from metricwise.decisions.calibrating import fit_calibration
 from metricwise.decisions.decision import Decision, ScoredSamples
 from metricwise.decisions.design_effect import GroupedPosterior, estimate_design_effect
@@ -61,7 +61,7 @@ def fit_and_decide(executor: Executor, plan: FitPlan) -> FittedModel:
     task, has_probabilities = executor.task, gives_probabilities(plan.estimator)
     aim = task.aim(plan.rule)
     if wants_guarantee(aim, plan.confidence):
-        return _fit_with_guarantee(executor, plan, aim)
+        return _fit_with_guarantee(executor, plan)
     model, found = _fit_and_score(executor, plan)
     samples = executor.data.attach_scores(found.samples, found.scores)
     decision = task.decide(samples, plan.rule, has_probabilities)
@@ -167,7 +167,7 @@ def _fit_and_score(executor: Executor, plan: FitPlan) -> tuple[Any, OutOfFoldSco
     return model, found
 
 
-def _fit_with_guarantee(executor: Executor, plan: FitPlan, aim: Aim) -> FittedModel:
+def _fit_with_guarantee(executor: Executor, plan: FitPlan) -> FittedModel:
     """Train, and order thresholds, on one half of the samples; test them on the other half."""
     assert plan.confidence is not None
     first, second = executor.halve(plan.rule.seed)
@@ -176,7 +176,7 @@ def _fit_with_guarantee(executor: Executor, plan: FitPlan, aim: Aim) -> FittedMo
     held_out = np.arange(len(second.data.y))
     testing = second.data.attach_scores(held_out, second.score(model, held_out))
     is_probability = gives_probabilities(plan.estimator)
-    decision = choose_guaranteed(aim, plan.confidence, ordering, testing, is_probability)
+    decision = executor.task.guarantee(plan.rule, plan.confidence, ordering, testing, is_probability)
     return FittedModel(model, _finish(first.task, plan, decision, testing))
 
 

@@ -28,21 +28,24 @@ from metricwise.measures.shares import SHARE_NAMES, Share
 from metricwise.measures.tables import divide
 
 _SIGNS = (">=", "<=")
-_TEXT = re.compile(r"\s*([a-z][a-z0-9_-]*)\s*(>=|<=)\s*(\d+(?:\.\d+)?|\.\d+)\s*+(%?)\s*", re.IGNORECASE)
+_TEXT = re.compile(
+    r"\s*([a-z][a-z0-9_-]*)\s*(>=|<=)\s*(\d+(?:\.\d+)?|\.\d+)\s*+(%?)\s*+(?:\b(of)\s+(\S.*?))?\s*", re.IGNORECASE
+)
 
 
 class UnreachableGuaranteeError(ValueError):
     """No threshold can guarantee the constraints; the message reports what can be guaranteed."""
 
 
-@stored_fields(version=1)
+@stored_fields(version=2)
 @dataclass(frozen=True)
 class Constraint:
-    """A share that is at least, or at most, a bound."""
+    """A share that is at least, or at most, a bound; that ``of`` one class or label if it is not None."""
 
     share: Share
     is_lower_bound: bool
     bound: float
+    of_class: str | float | bool | None = None
 
     @classmethod
     def of(cls, given: Any) -> Constraint:
@@ -52,12 +55,16 @@ class Constraint:
         --------
         >>> str(Constraint.of(("precision", ">=", 0.9))), str(Constraint.of("positive-rate <= 5%"))
         ('precision >= 0.9', 'positive_rate <= 0.05')
+        >>> str(Constraint.of(("recall", ">=", 0.8, "of", "fraud"))), str(Constraint.of("recall >= 80% of fraud"))
+        ('recall >= 0.8 of fraud', 'recall >= 0.8 of fraud')
         """
         try:
-            name, sign, bound = _read_text(given) if isinstance(given, str) else given
+            name, sign, bound, *named = _read_text(given) if isinstance(given, str) else given
+            of_class = _read_class(*named) if named else None
         except (TypeError, ValueError) as error:
             raise ValueError(
-                f"{given!r} is no constraint: write 'precision>=0.9' or ('precision', '>=', 0.9)"
+                f"{given!r} is no constraint: write 'precision>=0.9' or ('precision', '>=', 0.9), and for one class or "
+                "label 'precision>=0.9 of name' or ('precision', '>=', 0.9, 'of', name)"
             ) from error
         try:
             share = Share(name)
@@ -67,10 +74,11 @@ class Constraint:
             raise ValueError(f"the sign of a constraint is '>=' or '<=', got {sign!r} for {name!r}")
         if isinstance(bound, bool) or not isinstance(bound, Real) or not 0.0 < float(bound) < 1.0:
             raise ValueError(f"the bound on {name!r} must lie between 0 and 1, got {bound!r}; write 90 percent as 0.9")
-        return cls(share, sign == ">=", float(bound))
+        return cls(share, sign == ">=", float(bound), of_class)
 
     def __str__(self) -> str:
-        return f"{self.share.name} {'>=' if self.is_lower_bound else '<='} {self.bound:.4g}"
+        named = "" if self.of_class is None else f" of {self.of_class}"
+        return f"{self.share.name} {'>=' if self.is_lower_bound else '<='} {self.bound:.4g}{named}"
 
     def p_value(self, *table: Any) -> Any:
         """Return the probability of counts as good as these if the constraint just failed to hold."""
@@ -111,17 +119,26 @@ def parse_constraints(subject_to: Any) -> list[Constraint]:
     """
     if subject_to is None:
         return []
-    is_single = isinstance(subject_to, str) or (len(subject_to) == 3 and str(subject_to[1]) in _SIGNS)
+    is_single = isinstance(subject_to, str) or (len(subject_to) in (3, 5) and str(subject_to[1]) in _SIGNS)
     return [Constraint.of(given) for given in ([subject_to] if is_single else subject_to)]
 
 
-def _read_text(text: str) -> tuple[str, str, float]:
-    """Return name, sign and bound of a constraint such as "precision>=0.9" or "recall >= 90%"."""
+def _read_text(text: str) -> tuple[Any, ...]:
+    """Return name, sign and bound of a constraint such as "recall >= 90%", and ("of", name) if a class is named."""
     found = _TEXT.fullmatch(text)
     if found is None:
         raise ValueError("there must be a name, a sign and a bound")
-    name, sign, bound, percent = found.groups()
-    return name.lower().replace("-", "_"), sign, float(bound) / (100.0 if percent else 1.0)
+    name, sign, bound, percent, *named = found.groups()
+    share = name.lower().replace("-", "_"), sign, float(bound) / (100.0 if percent else 1.0)
+    return share if named[0] is None else (*share, named[0].lower(), named[1])
+
+
+def _read_class(of: Any, name: Any) -> str | float | bool:
+    """Return the class or label that the end of a constraint names."""
+    value = name.item() if isinstance(name, np.generic) else name
+    if of != "of" or not isinstance(value, str | float | int):
+        raise ValueError("behind the bound there must be 'of' and the name of a class or label")
+    return value
 
 
 class Guarantee(NamedTuple):
@@ -177,8 +194,7 @@ def find_guaranteed_threshold(
     failed = p_values > 1.0 - confidence
     kept = int(np.argmax(failed)) if failed.any() else failed.size
     if kept == 0:
-        nearest = float(candidates.thresholds(_nearest(wanted, confidence, candidates)))
-        raise UnreachableGuaranteeError(_refusal(wanted, confidence, nearest, testing, shown))
+        raise UnreachableGuaranteeError(describe_nearest(wanted, confidence, candidates, testing, shown))
     known = thresholds[:kept]
     return Guarantee(float(known[-1]), (float(known.min()), float(known.max())))
 
@@ -257,13 +273,15 @@ def _nearest(wanted: list[Constraint], confidence: float, candidates: Candidates
     return int(np.argmax(np.min(short, axis=0)))
 
 
-def _refusal(
+def describe_nearest(
     wanted: list[Constraint],
     confidence: float,
-    threshold: float,
+    candidates: Candidates,
     testing: tuple[Mask, Floats],
     shown: Callable[[float], float],
 ) -> str:
+    """Return that no threshold keeps the constraints, and what the nearest candidate guarantees on the test samples."""
+    threshold = float(candidates.thresholds(_nearest(wanted, confidence, candidates)))
     table = [count[0] for count in tables_at(np.array([threshold]), *testing)]
     possible = [replace(c, bound=float(c.guaranteed_bound(confidence, *table))) for c in wanted]
     nearest = " and ".join(map(str, possible))

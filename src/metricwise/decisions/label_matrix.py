@@ -49,3 +49,29 @@ def validate_label_matrix(y: Any) -> LabelMatrix:
 def restore_sparsity(labels: LabelMatrix, is_sparse: bool) -> Any:
     """Return predicted labels as a CSR matrix if the labels of training were sparse."""
     return sparse.csr_matrix(labels) if is_sparse else labels.astype(np.int64)
+
+
+def read_label_names(y: Any) -> tuple[Any, ...]:
+    """Return the column names of a data frame of labels; empty for other targets, whose labels have numbers.
+
+    Raises
+    ------
+    ValueError
+        If two columns have one name.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> read_label_names(pd.DataFrame({"spam": [0, 1], "urgent": [1, 1]})), read_label_names(np.eye(2))
+    (('spam', 'urgent'), ())
+    """
+    columns = getattr(y, "columns", None)
+    if columns is None or np.ndim(y) != 2 or np.shape(y)[1] < 2:
+        return ()
+    names = tuple(name.item() if isinstance(name, np.generic) else name for name in columns)
+    if not all(isinstance(name, str | int | float) for name in names):
+        names = tuple(map(str, names))
+    repeated = next((name for name in names if names.count(name) > 1), None)
+    if repeated is not None:
+        raise ValueError(f"y has two columns with the name {repeated!r}: give every label a name of its own")
+    return names

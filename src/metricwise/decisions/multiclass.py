@@ -55,8 +55,8 @@ def choose_offsets(
     """
     _check_strategy(rule.strategy, has_probabilities)
     bagged = bagged_offsets(measure.of_tables, *samples, rule.seed)
-    offsets = _find_offsets(measure, rule, samples, has_probabilities, bagged.offsets)
-    posterior = ConfusionPosterior(measure, _confusion_matrix(offsets, samples)[None])
+    offsets = find_offsets(measure, rule, samples, has_probabilities, bagged.offsets)
+    posterior = ConfusionPosterior(measure, confusion_matrix(offsets, samples)[None])
     return expect(Decision(offsets, bagged.interval, np.nan, (np.nan, np.nan)), posterior, samples.weights)
 
 
@@ -69,7 +69,7 @@ def _check_strategy(strategy: str, has_probabilities: bool) -> None:
         raise ValueError("threshold='expected' needs probabilities: use a classifier with predict_proba, or 'auto'")
 
 
-def _find_offsets(
+def find_offsets(
     measure: CountsClassTables,
     rule: ThresholdRule,
     samples: ScoredSamples,
@@ -113,12 +113,12 @@ def judge_offsets(
     for own, others in separate_folds(samples, sizes):
         offsets: Any = decision.threshold  # for folds without which a class has no samples
         if np.unique(others.target).size == n_classes:
-            offsets = _find_offsets(measure, rule, others, has_probabilities)
-        matrices.append(_confusion_matrix(offsets, own))
+            offsets = find_offsets(measure, rule, others, has_probabilities)
+        matrices.append(confusion_matrix(offsets, own))
     return expect(decision, ConfusionPosterior(measure, np.array(matrices)), samples.weights)
 
 
-def _confusion_matrix(offsets: Floats, samples: ScoredSamples) -> Floats:
+def confusion_matrix(offsets: Floats, samples: ScoredSamples) -> Floats:
     """Return the weights of samples by true and predicted class."""
     codes, scores, weights = samples
     size = scores.shape[1]
@@ -137,7 +137,7 @@ def choose_thresholds(
     measure: Averaged, rule: ThresholdRule, samples: ScoredSamples, has_probabilities: bool
 ) -> Decision:
     """Choose the thresholds of the labels and estimate the score to expect."""
-    lines = _fit_lines(measure, samples, has_probabilities)
+    lines = fit_lines(measure, samples, has_probabilities)
     thresholds, interval = choose_label_thresholds(measure, rule, samples, lines)
     posterior = summarize_labels(measure, samples.target, samples.scores > thresholds, samples.weights)
     calibration = Calibration(tuple(lines))
@@ -192,7 +192,7 @@ def choose_label_thresholds(
         found = [_choose_for_label(measure, rule, _pool(samples), lines[0])] * len(lines)
     else:
         found = [
-            _choose_for_label(measure, rule, one, line) for one, line in zip(_columns(samples), lines, strict=True)
+            _choose_for_label(measure, rule, one, line) for one, line in zip(label_columns(samples), lines, strict=True)
         ]
     low, high = np.array([one.interval for one in found]).T
     return LabelThresholds(np.array([one.threshold for one in found]), (low, high))
@@ -209,11 +209,11 @@ def _choose_for_label(measure: Averaged, rule: ThresholdRule, samples: ScoredSam
     return ThresholdChoice(line.score(found.threshold), (low, high))
 
 
-def _fit_lines(measure: Averaged, samples: ScoredSamples, has_probabilities: bool) -> list[Sigmoid]:
+def fit_lines(measure: Averaged, samples: ScoredSamples, has_probabilities: bool) -> list[Sigmoid]:
     """Return what makes log-odds of the scores of each label."""
     if measure.average == "micro":
         return [_fit_line(_pool(samples), has_probabilities)] * samples.scores.shape[1]
-    return [_fit_line(one, has_probabilities) for one in _columns(samples)]
+    return [_fit_line(one, has_probabilities) for one in label_columns(samples)]
 
 
 def _fit_line(samples: ScoredSamples, has_probabilities: bool) -> Sigmoid:
@@ -225,7 +225,8 @@ def _pool(samples: ScoredSamples) -> ScoredSamples:
     return ScoredSamples(labels.ravel(), scores.ravel(), np.repeat(weights, labels.shape[1]))
 
 
-def _columns(samples: ScoredSamples) -> list[ScoredSamples]:
+def label_columns(samples: ScoredSamples) -> list[ScoredSamples]:
+    """Return the samples of each label."""
     return [
         ScoredSamples(labels, scores, samples.weights)
         for labels, scores in zip(samples.target.T, samples.scores.T, strict=True)

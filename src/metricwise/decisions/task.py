@@ -120,14 +120,43 @@ class Task(ABC):
         """Return the probabilities that the model itself predicts."""
         return np.asarray(model.predict_proba(X))
 
+    @property
+    def names(self) -> list[Any]:
+        """The classes, or the names of the labels, by which constraints name them."""
+        return list(self.classes.tolist())
+
+    @abstractmethod
     def aim(self, rule: ThresholdRule) -> Aim | None:
-        """Return what the threshold is chosen for; None unless binary. ValueError for constraints on other tasks."""
-        if rule.subject_to:
-            raise ValueError(
-                f"subject_to is for two classes, but y has several {self.plural}: choose thresholds for each with a "
-                "PlugInClassifier of its own (OneVsRestClassifier makes them)"
-            )
-        return None
+        """Return what thresholds or offsets are chosen for; None unless binary or constrained."""
+
+    @abstractmethod
+    def guarantee(
+        self,
+        rule: ThresholdRule,
+        confidence: float,
+        ordering: ScoredSamples,
+        testing: ScoredSamples,
+        has_probabilities: bool,
+    ) -> Decision:
+        """Choose thresholds or offsets whose constraints hold on new samples with a confidence.
+
+        Parameters
+        ----------
+        rule : ThresholdRule
+            The constraints, and how thresholds are chosen.
+        confidence : float
+            The probability.
+        ordering : ScoredSamples
+            Out-of-fold scores of the samples that the model was trained with.
+        testing : ScoredSamples
+            The model's scores of samples that it was not trained with, none of which helped to select it.
+        has_probabilities : bool
+            Whether scores are log-odds or log-probabilities.
+        """
+
+    @abstractmethod
+    def refuse_too_few(self, rule: ThresholdRule, confidence: float, target: Labels) -> None:
+        """Raise if no classifier at all could pass the test of a constraint on samples with the given targets."""
 
     def refuse_chunks(self) -> None:
         """Raise if chunks of a Dask collection cannot be predicted one by one."""

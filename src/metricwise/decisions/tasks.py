@@ -12,20 +12,31 @@ from scipy.special import expit, softmax
 from metricwise._state import stored_fields
 from metricwise._typing import Floats, Integers, LabelMatrix, Labels, Mask
 from metricwise.decisions import targets
-from metricwise.decisions.binary import Aim, ThresholdRule, choose, judge_by_folds, make_aim, value_of_labels
+from metricwise.decisions.binary import (
+    Aim,
+    ThresholdRule,
+    choose,
+    choose_guaranteed,
+    judge_by_folds,
+    make_aim,
+    value_of_labels,
+)
 from metricwise.decisions.class_offsets import best_offsets
+from metricwise.decisions.constrained_tasks import (
+    OFFSETS,
+    THRESHOLDS,
+    ConstrainedChoice,
+    ConstrainedTask,
+    refuse_other_class,
+)
 from metricwise.decisions.decision import Calibration, Decision, ScoredSamples, Sigmoid
-from metricwise.decisions.guarantees import UnreachableGuaranteeError
+from metricwise.decisions.guarantees import UnreachableGuaranteeError, refuse_too_few
 from metricwise.decisions.label_matrix import restore_sparsity, validate_label_matrix
 from metricwise.decisions.log_loss import Loss, logistic_loss, softmax_loss
 from metricwise.decisions.multiclass import (
     average_measure,
     check_thresholds_serve,
     choose_label_thresholds,
-    choose_offsets,
-    choose_thresholds,
-    judge_offsets,
-    judge_thresholds,
     value_by_weights,
 )
 from metricwise.decisions.parallel import run_in_parallel
@@ -84,7 +95,22 @@ class Binary(Task):
         return logistic_loss(*samples)
 
     def aim(self, rule: ThresholdRule) -> Aim:
-        return make_aim(self.measure, rule.subject_to)
+        aim = make_aim(self.measure, rule.subject_to)
+        refuse_other_class(aim.constraints, np.asarray(self.positive).item())
+        return aim
+
+    def guarantee(
+        self,
+        rule: ThresholdRule,
+        confidence: float,
+        ordering: ScoredSamples,
+        testing: ScoredSamples,
+        has_probabilities: bool,
+    ) -> Decision:
+        return choose_guaranteed(self.aim(rule), confidence, ordering, testing, has_probabilities)
+
+    def refuse_too_few(self, rule: ThresholdRule, confidence: float, target: Labels) -> None:
+        refuse_too_few(self.aim(rule).constraints, confidence, target)
 
     def decide(self, samples: ScoredSamples, rule: ThresholdRule, has_probabilities: bool) -> Decision:
         return choose(self.aim(rule), rule, samples, has_probabilities)
@@ -140,8 +166,10 @@ class Binary(Task):
 
 @stored_fields(version=1)
 @dataclass(frozen=True)
-class Multiclass(Task):
+class Multiclass(ConstrainedTask):
     """One of more than two classes."""
+
+    choice: ClassVar[ConstrainedChoice] = OFFSETS
 
     def encode(self, y: Any) -> Integers:
         codes: Integers = np.minimum(np.searchsorted(self.classes, y), self.classes.size - 1)
@@ -154,7 +182,7 @@ class Multiclass(Task):
         return class_scores(model, X, self.classes)
 
     def prior_scores(self, target: Labels, weights: Floats) -> Floats:
-        return np.asarray(np.log(np.average(self._columns(target), axis=0, weights=weights)))
+        return np.asarray(np.log(np.average(self.columns(target), axis=0, weights=weights)))
 
     def limit_certainty(self, model: Any, scores: Floats, prior: Any) -> Floats:
         return np.maximum(scores, prior - MOST_CERTAIN) if gives_probabilities(model) else scores
@@ -165,28 +193,19 @@ class Multiclass(Task):
     def log_loss(self, samples: ScoredSamples) -> Loss:
         return softmax_loss(*samples)
 
-    def decide(self, samples: ScoredSamples, rule: ThresholdRule, has_probabilities: bool) -> Decision:
-        return choose_offsets(self._average, rule, samples, has_probabilities)
+    def best_free_value(self, samples: ScoredSamples, rule: ThresholdRule) -> Callable[[Floats], float]:
+        return self._value_at(best_offsets(self.average.of_tables, *samples).offsets, samples)
 
-    def judge(
-        self,
-        decision: Decision,
-        samples: ScoredSamples,
-        rule: ThresholdRule,
-        sizes: list[int],
-        has_probabilities: bool,
-    ) -> Decision:
-        return judge_offsets(self._average, rule, decision, samples, sizes, has_probabilities)
-
-    def best_value(self, samples: ScoredSamples, rule: ThresholdRule) -> Callable[[Floats], float]:
-        return self._value_at(best_offsets(self._average.of_tables, *samples).offsets, samples)
+    def worst_value(self, samples: ScoredSamples) -> Callable[[Floats], float]:
+        truth = self.columns(samples.target)
+        return value_by_weights(self.average.of_tables, truth, np.roll(truth, 1, axis=1))
 
     def value_at(self, decision: Decision, samples: ScoredSamples) -> Callable[[Floats], float]:
         return self._value_at(np.asarray(decision.threshold), samples)
 
     def _value_at(self, offsets: Floats, samples: ScoredSamples) -> Callable[[Floats], float]:
         predicted = np.argmax(samples.scores - offsets, axis=1)
-        return value_by_weights(self._average.of_tables, self._columns(samples.target), self._columns(predicted))
+        return value_by_weights(self.average.of_tables, self.columns(samples.target), self.columns(predicted))
 
     def labels(self, margins: Floats) -> Labels:
         labels: Labels = self.classes[np.argmax(margins, axis=1)]
@@ -197,30 +216,36 @@ class Multiclass(Task):
 
     def score(self, y: Any, margins: Floats, weights: Any) -> float:
         targets.refuse_unknown_labels(np.asarray(y), self.classes)
-        measure = self._average
+        measure = self.average
         score = measure.multiclass_score if isinstance(measure, HasMulticlassValue) else measure.score
         return float(score(np.asarray(y), self.labels(margins), weights))
 
     @property
-    def _average(self) -> Any:
+    def average(self) -> Any:
         return average_measure(self.measure, "classes")
 
-    def _columns(self, codes: Integers) -> Mask:
-        columns: Mask = codes[:, None] == np.arange(self.classes.size)
+    def columns(self, target: Labels) -> Mask:
+        columns: Mask = target[:, None] == np.arange(self.classes.size)
         return columns
 
 
-@stored_fields(version=1)
+@stored_fields(version=2)
 @dataclass(frozen=True)
-class Multilabel(Task):
+class Multilabel(ConstrainedTask):
     """A set of labels; the model is a list with one classifier per label.
 
     A label matrix is a decision function, too: it is above zero where a sample has a label.
     """
 
     is_sparse: bool
+    label_names: tuple[Any, ...] = ()
+    choice: ClassVar[ConstrainedChoice] = THRESHOLDS
     plural: ClassVar[str] = "labels"
     is_multilabel: ClassVar[bool] = True
+
+    @property
+    def names(self) -> list[Any]:
+        return list(self.label_names) or super().names
 
     def encode(self, y: Any) -> Mask:
         mask: Mask = y == 1
@@ -266,28 +291,21 @@ class Multilabel(Task):
     def log_loss(self, samples: ScoredSamples) -> Loss:
         return logistic_loss(*samples)
 
-    def decide(self, samples: ScoredSamples, rule: ThresholdRule, has_probabilities: bool) -> Decision:
-        return choose_thresholds(self._average, rule, samples, has_probabilities)
-
-    def judge(
-        self,
-        decision: Decision,
-        samples: ScoredSamples,
-        rule: ThresholdRule,
-        sizes: list[int],
-        has_probabilities: bool,
-    ) -> Decision:
-        return judge_thresholds(self._average, rule, decision, samples, sizes)
-
-    def best_value(self, samples: ScoredSamples, rule: ThresholdRule) -> Callable[[Floats], float]:
+    def best_free_value(self, samples: ScoredSamples, rule: ThresholdRule) -> Callable[[Floats], float]:
         lines = [Sigmoid()] * samples.scores.shape[1]
-        return self._value_at(choose_label_thresholds(self._average, rule, samples, lines).thresholds, samples)
+        return self._value_at(choose_label_thresholds(self.average, rule, samples, lines).thresholds, samples)
 
     def value_at(self, decision: Decision, samples: ScoredSamples) -> Callable[[Floats], float]:
         return self._value_at(np.asarray(decision.threshold), samples)
 
+    def worst_value(self, samples: ScoredSamples) -> Callable[[Floats], float]:
+        return value_by_weights(self.average.of_tables, samples.target, ~samples.target)
+
+    def columns(self, target: Labels) -> Mask:
+        return target
+
     def _value_at(self, thresholds: Floats, samples: ScoredSamples) -> Callable[[Floats], float]:
-        return value_by_weights(self._average.of_tables, samples.target, samples.scores > thresholds)
+        return value_by_weights(self.average.of_tables, samples.target, samples.scores > thresholds)
 
     def labels(self, margins: Floats | LabelMatrix) -> Any:
         return restore_sparsity((margins > 0.0).astype(np.int8), self.is_sparse)
@@ -297,7 +315,7 @@ class Multilabel(Task):
 
     def score(self, y: Any, margins: Floats | LabelMatrix, weights: Any) -> float:
         predicted = (margins > 0.0).astype(np.int8)
-        return float(self._average.score(validate_label_matrix(y), predicted, weights))
+        return float(self.average.score(validate_label_matrix(y), predicted, weights))
 
     def refuse_chunks(self) -> None:
         raise ValueError(
@@ -305,7 +323,7 @@ class Multilabel(Task):
         )
 
     @property
-    def _average(self) -> Any:
+    def average(self) -> Any:
         return average_measure(self.measure, "labels")
 
 
@@ -316,6 +334,7 @@ def make_task(
     pos_label: Any = None,
     is_sparse: bool = False,
     is_constrained: bool = False,
+    label_names: tuple[Any, ...] = (),
 ) -> Task:
     """Return the task of validated targets; ValueError if the measure does not fit it, or all have one class.
 
@@ -333,6 +352,8 @@ def make_task(
         Whether predicted label matrices are sparse.
     is_constrained : bool
         Whether thresholds have to keep constraints.
+    label_names : tuple
+        Names of the labels of multilabel targets; empty for their numbers.
 
     Examples
     --------
@@ -344,7 +365,7 @@ def make_task(
     if y.ndim == 2:
         check_thresholds_serve(measure, "labels")
         targets.refuse_pos_label(pos_label, f"{y.shape[1]} labels")
-        return Multilabel(np.arange(y.shape[1]), measure, is_sparse)
+        return Multilabel(np.arange(y.shape[1]), measure, is_sparse, label_names)
     classes = targets.classes_of(y, np.ones(len(y)) if weights is None else weights)
     return task_of_classes(classes, measure, pos_label, targets.count_classes(y, classes), is_constrained)
 

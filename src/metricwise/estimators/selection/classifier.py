@@ -19,7 +19,7 @@ from metricwise._typing import Floats, Labels
 from metricwise.decisions.binary import ThresholdRule, wants_guarantee
 from metricwise.decisions.decision import Decision
 from metricwise.decisions.executors import LocalExecutor
-from metricwise.decisions.guarantees import refuse_too_few
+from metricwise.decisions.label_matrix import read_label_names
 from metricwise.decisions.learning_curve import Extrapolation, extrapolate
 from metricwise.decisions.task import Task
 from metricwise.decisions.tasks import make_task
@@ -248,7 +248,8 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
             labels = self._validate_target(y, X.shape[0])
             weights = validate_weights(sample_weight, X)
             is_constrained = bool(self.subject_to)
-            task = make_task(labels, weights, measure, self.pos_label, issparse(y), is_constrained)
+            names = read_label_names(y)
+            task = make_task(labels, weights, measure, self.pos_label, issparse(y), is_constrained, names)
             data = prepare_data(task, X, labels, weights, self.cv, groups)
             seed = int(check_random_state(self.random_state).randint(2**31 - 1))
             rule = ThresholdRule(subject_to=self.subject_to, seed=seed)
@@ -302,12 +303,11 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
         self, task: Task, data: TrainingData, rule: ThresholdRule
     ) -> tuple[TrainingData, TrainingData | None]:
         """Return samples for selection and training, and those to test a guarantee on; None if there is none."""
-        aim = task.aim(rule)
-        if not wants_guarantee(aim, self.confidence):
+        if not wants_guarantee(task.aim(rule), self.confidence):
             return data, None
         first, second = LocalExecutor(task, data, self.n_jobs).halve(rule.seed)
-        assert aim is not None and self.confidence is not None
-        refuse_too_few(aim.constraints, self.confidence, second.data.target)
+        assert self.confidence is not None
+        task.refuse_too_few(rule, self.confidence, second.data.target)
         return first.data, second.data
 
     def _validate_target(self, y: Any, n_samples: int) -> Labels:

@@ -122,7 +122,7 @@ def explain_absence(absent: dict[str, str]) -> list[str]:
 
 def explain_guarantee(aim: Aim | None, confidence: float | None, n_tested: int) -> str:
     """Return a line on the constraints that hold on new samples."""
-    assert aim is not None  # of two classes
+    assert aim is not None  # there are constraints
     wanted = " and ".join(map(str, aim.constraints))
     return (
         f"Guaranteed on new samples with confidence {confidence:g}: {wanted}, tested on {n_tested} samples that had no "

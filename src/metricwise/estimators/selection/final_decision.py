@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from metricwise.decisions.adaptation import note_samples
-from metricwise.decisions.binary import choose_guaranteed
 from metricwise.decisions.calibrating import fit_calibration
 from metricwise.decisions.decision import Decision, ScoredSamples
 from metricwise.decisions.fitting import account_for_groups, account_for_growth
@@ -66,11 +65,10 @@ def _guarantee(
     halving: SuccessiveHalving, final: FinalModels, ordering: ScoredSamples, testing: TrainingData, confidence: float
 ) -> Decision:
     """Choose a threshold whose constraints hold on new samples with a confidence."""
-    aim, scores = halving.task.aim(halving.rule), final.ensemble.scores(halving.task, testing.X)
-    assert aim is not None
+    scores = final.ensemble.scores(halving.task, testing.X)
     tested = testing.attach_scores(np.arange(len(testing.y)), scores)
     try:
-        return choose_guaranteed(aim, confidence, ordering, tested, is_probability=True)
+        return halving.task.guarantee(halving.rule, confidence, ordering, tested, has_probabilities=True)
     except UnreachableGuaranteeError as error:
         if final.n_samples == len(halving.data.y):
             raise

@@ -25,6 +25,7 @@ from metricwise.decisions.dask_learners import refuse_samples_in_memory
 from metricwise.decisions.decision import Decision
 from metricwise.decisions.executors import ClusterExecutor, Executor, LocalExecutor
 from metricwise.decisions.fitting import FitPlan, FittedModel, fit_and_decide
+from metricwise.decisions.label_matrix import read_label_names
 from metricwise.decisions.scoring import check_known_classes
 from metricwise.decisions.targets import count_classes
 from metricwise.decisions.task import Task
@@ -247,7 +248,7 @@ class PlugInClassifier(RoutesGroups, MetaEstimatorMixin, ThresholdedClassifier, 
         with guard_fit(self), show_progress(type(self).__name__, self.verbose):
             X, labels = self._validate(X, y)
             weights = self._validate_weights(sample_weight, X)
-            task = self._make_task(labels, weights, measure, is_sparse=issparse(y))
+            task = self._make_task(labels, weights, measure, issparse(y), read_label_names(y))
             seed = int(check_random_state(self.random_state).randint(2**31 - 1))
             executor = self._executor(task, X, labels, weights, groups)
             rule = ThresholdRule(strategy, self.subject_to, seed=seed)
@@ -293,9 +294,11 @@ class PlugInClassifier(RoutesGroups, MetaEstimatorMixin, ThresholdedClassifier, 
             warn_of_ignored_weights(self.estimator)
         return weights
 
-    def _make_task(self, y: Labels, weights: Floats | None, measure: Measure, is_sparse: bool) -> Task:
+    def _make_task(
+        self, y: Labels, weights: Floats | None, measure: Measure, is_sparse: bool, label_names: tuple[Any, ...] = ()
+    ) -> Task:
         is_constrained = bool(self.subject_to)
-        task = make_task(y, weights, measure, self.pos_label, is_sparse, is_constrained)
+        task = make_task(y, weights, measure, self.pos_label, is_sparse, is_constrained, label_names)
         if not self.prefit:
             return task
         if y.ndim == 2:

@@ -39,6 +39,8 @@ def check_decision(task: Any, decision: Any, n_classes: int) -> None:
     require(kind != "Multiclass" or n_classes > 2, _WRONG)
     is_known = not is_binary or (k.plain(task.positive, {}) and task.positive in task.classes.tolist())
     require(is_known, _WRONG)
+    names = getattr(task, "label_names", ())
+    require(len(names) in (0, n_classes) and all(k.plain(name, {}) for name in names), _WRONG)
     shape = () if is_binary else (n_classes,)
     require(all(np.shape(one) == shape for one in (decision.threshold, *decision.interval)), _WRONG)
     require(np.all(~np.isnan(decision.threshold)), _WRONG)
