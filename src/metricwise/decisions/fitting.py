@@ -14,6 +14,7 @@ from metricwise.decisions.calibrating import fit_calibration
 from metricwise.decisions.decision import Decision, ScoredSamples
 from metricwise.decisions.design_effect import GroupedPosterior, estimate_design_effect
 from metricwise.decisions.executors import Executor
+from metricwise.decisions.group_decision import GroupRule
 from metricwise.decisions.learning_curve import FinalPosterior, bound_growth
 from metricwise.decisions.out_of_fold import OutOfFoldScores, align_folds
 from metricwise.decisions.scoring import gives_probabilities
@@ -50,10 +51,11 @@ class FitPlan:
 
 
 class FittedModel(NamedTuple):
-    """A model and the decision that turns its scores into labels."""
+    """A model and the decision that turns its scores into labels; with constraints by group, what these need."""
 
     model: Any
     decision: Decision
+    group_rule: GroupRule | None = None
 
 
 def fit_and_decide(executor: Executor, plan: FitPlan) -> FittedModel:
@@ -62,7 +64,7 @@ def fit_and_decide(executor: Executor, plan: FitPlan) -> FittedModel:
     aim = task.aim(plan.rule)
     if wants_guarantee(aim, plan.confidence):
         return _fit_with_guarantee(executor, plan)
-    model, found = _fit_and_score(executor, plan)
+    model, found = train_and_score(executor, plan)
     samples = executor.data.attach_scores(found.samples, found.scores)
     decision = task.decide(samples, plan.rule, has_probabilities)
     chosen = decision.threshold
@@ -74,7 +76,7 @@ def fit_and_decide(executor: Executor, plan: FitPlan) -> FittedModel:
         n_samples = int(np.count_nonzero(executor.data.sample_weights))
         decision = account_for_growth(task, executor.data, decision, found, n_samples)
     decision = shift_to_final(executor, decision, model, found)
-    return FittedModel(model, _finish(task, plan, note_samples(task, decision, chosen, samples, found.sizes), samples))
+    return FittedModel(model, add_calibration(task, plan, note_samples(task, decision, chosen, samples, found.sizes), samples))
 
 
 def account_for_groups(
@@ -150,7 +152,7 @@ def shift_to_final(executor: Executor, decision: Decision, model: Any, found: Ou
     return decision.shift_to_final(executor.data.probe(found.probe, found.probe_scores, by_final))
 
 
-def _fit_and_score(executor: Executor, plan: FitPlan) -> tuple[Any, OutOfFoldScores]:
+def train_and_score(executor: Executor, plan: FitPlan) -> tuple[Any, OutOfFoldScores]:
     """Return the model of all samples and out-of-fold scores; of a prefitted model, its scores of all samples."""
     task, data = executor.task, executor.data
     counted = np.flatnonzero(data.sample_weights > 0.0)
@@ -171,15 +173,15 @@ def _fit_with_guarantee(executor: Executor, plan: FitPlan) -> FittedModel:
     """Train, and order thresholds, on one half of the samples; test them on the other half."""
     assert plan.confidence is not None
     first, second = executor.halve(plan.rule.seed)
-    model, found = _fit_and_score(first, plan)
+    model, found = train_and_score(first, plan)
     ordering = first.data.attach_scores(found.samples, found.scores)
     held_out = np.arange(len(second.data.y))
     testing = second.data.attach_scores(held_out, second.score(model, held_out))
     is_probability = gives_probabilities(plan.estimator)
     decision = executor.task.guarantee(plan.rule, plan.confidence, ordering, testing, is_probability)
-    return FittedModel(model, _finish(first.task, plan, decision, testing))
+    return FittedModel(model, add_calibration(first.task, plan, decision, testing))
 
 
-def _finish(task: Task, plan: FitPlan, decision: Decision, samples: ScoredSamples) -> Decision:
+def add_calibration(task: Task, plan: FitPlan, decision: Decision, samples: ScoredSamples) -> Decision:
     """Return the decision with calibrated probabilities if the plan asks for them."""
     return decision.calibrate(fit_calibration(task, samples)) if plan.calibrate else decision

@@ -9,6 +9,7 @@ import numpy as np
 
 from metricwise._state import StoredState
 from metricwise.decisions.binary import ThresholdRule
+from metricwise.decisions.group_constraints import separate_constraints
 from metricwise.decisions.guarantee_watch import GuaranteeStatus, GuaranteeWatch, History
 from metricwise.decisions.guarantees import Constraint, parse_constraints
 from metricwise.decisions.outcomes import Classes, Position, as_scores, check_order, encode_outcomes
@@ -225,10 +226,13 @@ class GuaranteeMonitor:
 
 
 def find_constraints(model: Any) -> list[Constraint]:
-    """Return the constraints that a fitted classifier was trained with; none if it is not fitted or has none."""
+    """Return the constraints that a fitted classifier was trained with; none if it is not fitted or has none.
+
+    Constraints by group count as those on all samples that follow from them.
+    """
     if not hasattr(model, "subject_to") or not hasattr(model, "_decision"):
         return []
-    aim = model._task.aim(ThresholdRule(subject_to=model.subject_to))
+    aim = model._task.aim(ThresholdRule(subject_to=separate_constraints(model.subject_to).implied))
     return [] if aim is None else list(aim.constraints)
 
 
@@ -243,12 +247,24 @@ class _Source(NamedTuple):
 
 def _read_constraints(given: Any) -> list[Constraint]:
     try:
+        _refuse_groups(given)
         constraints = parse_constraints(given)
     except TypeError as error:
         raise ValueError(_describe_wanted(given)) from error
     if not constraints:
         raise ValueError(_describe_wanted(given))
     return _refuse_repeated(constraints)
+
+
+def _refuse_groups(subject_to: Any) -> None:
+    """Raise if a constraint is by group."""
+    by_group = separate_constraints(subject_to).by_group
+    if by_group:
+        raise ValueError(
+            f"{by_group[0]} is by group, and a monitor watches all outcomes together: make one monitor per group of "
+            f"{by_group[0].by!r}, such as GuaranteeMonitor('{by_group[0].constraint}'), and give it the outcomes of "
+            "that group"
+        )
 
 
 def _describe_wanted(given: Any) -> str:
@@ -278,6 +294,7 @@ def _read_model(model: Any) -> _Source:
     if not hasattr(model, "_decision"):
         raise ValueError(f"the {name} is not fitted: call fit first")
     task, decision = model._task, model._decision
+    _refuse_groups(model.subject_to)
     constraints = find_constraints(model)
     if not constraints:
         raise ValueError(

@@ -47,6 +47,8 @@ class TrainingData:
         Groups of samples that folds and subsets do not divide.
     splits : list or None
         The splits of a user's own ``cv``; None for a number of folds.
+    subgroups : array of int of shape (n_samples, n_columns) or None
+        The groups that constraints are on, in every column that has some.
     """
 
     X: Any
@@ -55,6 +57,7 @@ class TrainingData:
     weights: Floats | None
     groups: Integers | None = None
     splits: Splits | None = None
+    subgroups: Integers | None = None
 
     def take(self, samples: Indices) -> TrainingData:
         """Return some of the samples, ascending, with the user's splits among them."""
@@ -67,7 +70,8 @@ class TrainingData:
             return replace(self, splits=None)
         weights = None if self.weights is None else self.weights[samples]
         chosen = take_samples(self.X, samples), self.y[samples], self.target[samples]
-        return TrainingData(*chosen, weights, self.groups_of(samples))
+        subgroups = None if self.subgroups is None else self.subgroups[samples]
+        return TrainingData(*chosen, weights, self.groups_of(samples), subgroups=subgroups)
 
     def fit(self, fit: Fit) -> Any:
         """Return a model trained on all samples."""
@@ -144,16 +148,25 @@ def _require_target(y: Any, who: str) -> None:
         raise ValueError(f"{who} requires y to be passed, but the target y is None")
 
 
-def prepare_data(task: Task, X: Any, y: Labels, weights: Floats | None, cv: Any, groups: Any = None) -> TrainingData:
+def prepare_data(
+    task: Task,
+    X: Any,
+    y: Labels,
+    weights: Floats | None,
+    cv: Any,
+    groups: Any = None,
+    subgroups: Integers | None = None,
+) -> TrainingData:
     """Return the samples that have weight, with their groups, and the splits if ``cv`` is the user's own.
 
-    A splitter is asked once, for the splits of all samples; subsets use those of their samples.
+    A splitter is asked once, for the splits of all samples; subsets use those of their samples. ``subgroups`` are the
+    codes of the groups that constraints are on.
     """
     codes = validate_groups(groups, len(y))
     splits = None
     if is_given(cv):
         splits = list_given_splits(cv, X, y if y.ndim == 1 else np.zeros(len(y), dtype=np.int64), groups)
-    data = TrainingData(X, y, task.encode(y), weights, codes, splits)
+    data = TrainingData(X, y, task.encode(y), weights, codes, splits, subgroups)
     if weights is None or np.all(weights > 0.0):
         return data
     return data.take(np.flatnonzero(weights > 0.0))

@@ -103,6 +103,8 @@ def _import_decisions() -> tuple[type, ...]:
     from metricwise.decisions.constant import Constant
     from metricwise.decisions.decision import Calibration, Decision, Sigmoid
     from metricwise.decisions.design_effect import GroupedPosterior
+    from metricwise.decisions.group_constraints import GroupConstraint
+    from metricwise.decisions.group_decision import GroupRule
     from metricwise.decisions.guarantee_watch import GuaranteeWatch
     from metricwise.decisions.guarantees import Constraint
     from metricwise.decisions.intervals import TablePosterior
@@ -112,6 +114,7 @@ def _import_decisions() -> tuple[type, ...]:
     from metricwise.decisions.prior_shift import PriorEstimate
     from metricwise.decisions.ranking_posterior import RankingPosterior
     from metricwise.decisions.score_reference import ScoreReference, ScoreWatch
+    from metricwise.decisions.subgroups import GroupColumn
     from metricwise.decisions.tasks import Binary, Multiclass, Multilabel
 
     tasks = (Binary, Multiclass, Multilabel)
@@ -126,7 +129,8 @@ def _import_decisions() -> tuple[type, ...]:
     )
     watches = (Constraint, GuaranteeMonitor, GuaranteeWatch, ScoreReference, ScoreWatch)
     adapted = (AdaptationData, PriorEstimate)
-    return (*tasks, *expected, *watches, *adapted, BatchRule, Calibration, Constant, Decision, Sigmoid)
+    groups = (GroupColumn, GroupConstraint, GroupRule)
+    return (*tasks, *expected, *watches, *adapted, *groups, BatchRule, Calibration, Constant, Decision, Sigmoid)
 
 
 def _import_solvers() -> tuple[type, ...]:

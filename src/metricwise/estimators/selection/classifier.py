@@ -16,14 +16,16 @@ from sklearn.utils.validation import check_is_fitted, check_random_state
 from metricwise._sklearn import Interval
 from metricwise._state import StoredState
 from metricwise._typing import Floats, Labels
-from metricwise.decisions.binary import ThresholdRule, wants_guarantee
+from metricwise.decisions.binary import ThresholdRule
 from metricwise.decisions.decision import Decision
-from metricwise.decisions.executors import LocalExecutor
+from metricwise.decisions.group_constraints import separate_constraints
+from metricwise.decisions.group_decision import GroupPlan, plan_groups
 from metricwise.decisions.label_matrix import read_label_names
 from metricwise.decisions.learning_curve import Extrapolation, extrapolate
 from metricwise.decisions.task import Task
 from metricwise.decisions.tasks import make_task
 from metricwise.decisions.training_data import TrainingData, prepare_data, validate_target, validate_weights
+from metricwise.estimators.by_group import GroupThresholdedClassifier
 from metricwise.estimators.guarded_fit import guard_fit, warn_once_per_cause
 from metricwise.estimators.numbers import refuse_huge_numbers
 from metricwise.estimators.routing import RoutesGroups, pass_to_own_learners
@@ -46,10 +48,10 @@ from metricwise.estimators.selection.explanation import (
 )
 from metricwise.estimators.selection.final_decision import decide
 from metricwise.estimators.selection.final_training import FinalModels, fit_final, keep_affordable
+from metricwise.estimators.selection.guarantees import keep_for_testing, list_constraints
 from metricwise.estimators.selection.halving import Outcome, SuccessiveHalving
 from metricwise.estimators.selection.profile import Profile, recognise_columns, validate_columns
 from metricwise.estimators.selection.schedule import Schedule
-from metricwise.estimators.thresholded import ThresholdedClassifier
 from metricwise.measures import Measure, get_measure
 from metricwise.measures.base import show_value
 from metricwise.progress import show_progress
@@ -58,7 +60,7 @@ from metricwise.results import DegenerateOptimumWarning
 _LOG = logging.getLogger("metricwise")
 
 
-class MetricClassifier(RoutesGroups, ThresholdedClassifier):
+class MetricClassifier(RoutesGroups, GroupThresholdedClassifier):
     """Select, ensemble and threshold the learners that suit a measure and the data.
 
     Candidates are compared by successive halving: on growing subsets of the samples, by the measure of out-of-fold
@@ -77,7 +79,13 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
     subject_to : str, tuple or list of these, optional
         Constraints such as "precision>=0.9" or ``("recall", ">=", 0.5)``, on "precision", "recall", "specificity",
         "negative_predictive_value", "false_positive_rate", "positive_rate" or "accuracy", of two classes. Measures such
-        as ``RecallAtPrecision(0.9)`` have a constraint in themselves.
+        as ``RecallAtPrecision(0.9)`` have a constraint in themselves. A constraint such as "recall>=0.8 by region" or
+        ``("recall", ">=", 0.8, "by", "region")`` holds in every group of a column, and "recall_difference<=0.05 by
+        region" between any two of its groups; the column is one of X, or of ``sensitive_features`` given to `fit`.
+        Candidates are compared by constraints on all samples, and those that follow from constraints by group.
+    group_thresholds : bool, default=False
+        With constraints by group, whether every group has a threshold of its own. All are chosen together, so that the
+        measure of all samples is greatest; predictions then need the group of every sample.
     confidence : float or None, default=0.95
         Probability that the constraints hold on new samples. Half of the samples are then kept from selection and
         training, to test it on, and an error is raised if no threshold can guarantee the constraints. With None there
@@ -119,6 +127,8 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
         are subtracted from the log-probabilities before these are compared. Multilabel: one probability per label.
         Assign another, as in ``model.threshold_ = 0.3``, to predict with it; `decision_function` subtracts its
         log-odds.
+    group_thresholds_ : dict
+        With ``group_thresholds=True``, the threshold of every group; there is no `threshold_` then.
     expected_score_ : float
         The measure to expect on new samples: that of samples which neither models nor the choice of thresholds had
         seen, extrapolated to models of all samples where subsets have shown how it grows.
@@ -163,14 +173,15 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
     Of ... candidates, ... is chosen...
     """
 
-    __stored_state__: ClassVar[StoredState] = ThresholdedClassifier.__stored_state__.extend(
-        "best_estimator_", "weights_", "_ensemble", "_extrapolation", "_records", "_explanation", version=3
+    __stored_state__: ClassVar[StoredState] = GroupThresholdedClassifier.__stored_state__.extend(
+        "best_estimator_", "weights_", "_ensemble", "_extrapolation", "_records", "_explanation", version=4
     )
     calibrate = True  # on out-of-fold scores, always; no parameter
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "measure": "no_validation",
         "candidates": [str, list, tuple, dict],
         "subject_to": [str, list, tuple, None],
+        "group_thresholds": ["boolean"],
         "confidence": [Interval(Real, 0.0, 1.0, closed="neither"), None],
         "time_budget": [Interval(Real, 0, None, closed="neither"), None],
         "cv": "no_validation",
@@ -187,6 +198,7 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
         *,
         candidates: Any = "auto",
         subject_to: Any = None,
+        group_thresholds: bool = False,
         confidence: float | None = 0.95,
         time_budget: float | None = None,
         cv: Any = None,
@@ -199,6 +211,7 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
         self.measure = measure
         self.candidates = candidates
         self.subject_to = subject_to
+        self.group_thresholds = group_thresholds
         self.confidence = confidence
         self.time_budget = time_budget
         self.cv = cv
@@ -217,7 +230,9 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
 
     # -------------------------------------------------------------------------------------------------------- training
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None, sensitive_features: Any = None
+    ) -> Self:
         """Select the best candidates and train them on all samples.
 
         Parameters
@@ -234,6 +249,8 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
         groups : array of shape (n_samples,), optional
             Samples that belong together, such as those of one patient, have the same entry. Folds and subsets keep
             whole groups, and a splitter given as ``cv`` gets them; intervals are then for samples of new groups.
+        sensitive_features : data frame, dict or array of shape (n_samples,), optional
+            Columns that constraints by group name, or the only one; by default they are columns of X.
 
         Returns
         -------
@@ -244,16 +261,19 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
         clock, measure = Clock(self.time_budget), get_measure(self.measure)
         with guard_fit(self), show_progress(type(self).__name__, self.verbose) as stage:
             columns = Columns() if self._has_own_candidates else recognise_columns(X)
-            X = self._validate_samples(X, reset=True)
+            given, X = X, self._validate_samples(X, reset=True)
             labels = self._validate_target(y, X.shape[0])
             weights = validate_weights(sample_weight, X)
             is_constrained = bool(self.subject_to)
             names = read_label_names(y)
             task = make_task(labels, weights, measure, self.pos_label, issparse(y), is_constrained, names)
-            data = prepare_data(task, X, labels, weights, self.cv, groups)
+            wanted = separate_constraints(self.subject_to)
+            by_group = plan_groups(wanted, self.group_thresholds, given, sensitive_features, len(labels))
+            codes = None if by_group is None else by_group.codes
+            data = prepare_data(task, X, labels, weights, self.cv, groups, codes)
             seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-            rule = ThresholdRule(subject_to=self.subject_to, seed=seed)
-            data, testing = self._keep_for_testing(task, data, rule)
+            rule = ThresholdRule(subject_to=wanted.implied, seed=seed)
+            data, testing = keep_for_testing(task, data, rule, self.confidence, self.n_jobs, by_group)
             profile = replace(Profile.of(data.X, columns), is_grouped=not data.has_random_folds)
             prepares_columns = not self._has_own_candidates
             if prepares_columns:
@@ -269,7 +289,7 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
                 with record_warnings():  # what concerns the selected model is reported when it is trained
                     mixture = best_mixture(halving, outcome.rung, outcome.finalists)
                     mixture = keep_affordable(halving, outcome.rung, mixture)
-                final = self._fit_final(halving, outcome, mixture, testing)
+                final = self._fit_final(halving, outcome, mixture, testing, by_group)
             mixture = show_runs(outcome.runs, final.mixture, measure, self._n_judged)
             self._records = make_records(outcome.runs, mixture, portfolio.absent)
             of_fold_models = float(show_value(measure, self._decision.expected_score, self._n_judged))
@@ -278,7 +298,8 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
             lines = [explain_selection(measure, outcome.runs, mixture, expected, len(data.y), positive)]
             lines += explain_absence(portfolio.absent)
             if testing is not None:
-                lines.append(explain_guarantee(task.aim(rule), self.confidence, len(testing.y)))
+                constraints = list_constraints(task, rule, by_group)
+                lines.append(explain_guarantee(constraints, self.confidence, len(testing.y)))
             lines += explain_training(final.n_samples, len(data.y), final.n_held_out)
             self._explanation = "\n".join(lines + (profile.columns.describe() if prepares_columns else []))
         return self
@@ -299,17 +320,6 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
         refuse_huge_numbers(checked, getattr(self, "feature_names_in_", None))
         return checked
 
-    def _keep_for_testing(
-        self, task: Task, data: TrainingData, rule: ThresholdRule
-    ) -> tuple[TrainingData, TrainingData | None]:
-        """Return samples for selection and training, and those to test a guarantee on; None if there is none."""
-        if not wants_guarantee(task.aim(rule), self.confidence):
-            return data, None
-        first, second = LocalExecutor(task, data, self.n_jobs).halve(rule.seed)
-        assert self.confidence is not None
-        task.refuse_too_few(rule, self.confidence, second.data.target)
-        return first.data, second.data
-
     def _validate_target(self, y: Any, n_samples: int) -> Labels:
         labels: Labels = validate_target(y, "MetricClassifier")
         if len(labels) != n_samples:
@@ -317,7 +327,12 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
         return labels
 
     def _fit_final(
-        self, halving: SuccessiveHalving, outcome: Outcome, mixture: Mixture, testing: TrainingData | None
+        self,
+        halving: SuccessiveHalving,
+        outcome: Outcome,
+        mixture: Mixture,
+        testing: TrainingData | None,
+        by_group: GroupPlan | None,
     ) -> FinalModels:
         """Train the selected candidates and choose the threshold."""
         task, rung = halving.task, outcome.rung
@@ -331,8 +346,8 @@ class MetricClassifier(RoutesGroups, ThresholdedClassifier):
         self.best_estimator_ = models[0] if len(models) == 1 else models
         self.weights_ = self._ensemble.weights
         n_threads = halving.schedule.n_threads(rung.samples.size)
-        choose = partial(decide, halving, outcome, final, testing, self.confidence)
-        decision = run_within(math.inf, choose, n_threads)
+        choose = partial(decide, halving, outcome, final, testing, self.confidence, by_group)
+        decision, self._group_rule = run_within(math.inf, choose, n_threads)
         self._extrapolation = Extrapolation()  # the final model itself has been judged or tested
         if testing is None and final.held_out is None:
             # Intervals of table measures are wide enough; those of areas near one are not.

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from metricwise.decisions.binary import Aim
 from metricwise.decisions.decision import Decision, Threshold
 from metricwise.estimators.selection.candidate_run import CandidateRun, Difference
 from metricwise.estimators.selection.candidates.candidate import Candidate
@@ -120,10 +120,9 @@ def explain_absence(absent: dict[str, str]) -> list[str]:
     return [f"- {name}: {reason}" for name, reason in absent.items()]
 
 
-def explain_guarantee(aim: Aim | None, confidence: float | None, n_tested: int) -> str:
+def explain_guarantee(constraints: Iterable[Any], confidence: float | None, n_tested: int) -> str:
     """Return a line on the constraints that hold on new samples."""
-    assert aim is not None  # there are constraints
-    wanted = " and ".join(map(str, aim.constraints))
+    wanted = " and ".join(map(str, constraints))
     return (
         f"Guaranteed on new samples with confidence {confidence:g}: {wanted}, tested on {n_tested} samples that had no "
         "part in selection and training."

@@ -8,10 +8,12 @@ from metricwise.decisions.adaptation import note_samples
 from metricwise.decisions.calibrating import fit_calibration
 from metricwise.decisions.decision import Decision, ScoredSamples
 from metricwise.decisions.fitting import account_for_groups, account_for_growth
+from metricwise.decisions.group_decision import GroupPlan, GroupRule
 from metricwise.decisions.guarantees import UnreachableGuaranteeError
 from metricwise.decisions.learning_curve import shows_growth
 from metricwise.decisions.training_data import TrainingData
 from metricwise.estimators.selection.final_training import FinalModels
+from metricwise.estimators.selection.guarantees import decide_by_group
 from metricwise.estimators.selection.halving import Outcome, SuccessiveHalving
 from metricwise.memory import release_freed_memory
 
@@ -22,8 +24,9 @@ def decide(
     final: FinalModels,
     testing: TrainingData | None,
     confidence: float | None,
-) -> Decision:
-    """Choose the threshold of the final models.
+    by_group: GroupPlan | None,
+) -> tuple[Decision, GroupRule | None]:
+    """Choose the threshold of the final models, or thresholds under constraints by group.
 
     Parameters
     ----------
@@ -37,7 +40,23 @@ def decide(
         Samples to test a guarantee on; None if there is none.
     confidence : float or None
         The confidence of the guarantee.
+    by_group : GroupPlan or None
+        The constraints by group; None if there are none.
     """
+    if by_group is None:
+        return _decide(halving, outcome, final, testing, confidence), None
+    decided = decide_by_group(halving, outcome, final, testing, confidence, by_group)
+    return decided.decision, decided.rule
+
+
+def _decide(
+    halving: SuccessiveHalving,
+    outcome: Outcome,
+    final: FinalModels,
+    testing: TrainingData | None,
+    confidence: float | None,
+) -> Decision:
+    """Choose the threshold of the final models."""
     task, rule, mixture = halving.task, halving.rule, final.mixture
     release_freed_memory()  # of the final training, before all samples are sorted
     rung, scores = final.held_out or (outcome.rung, mixture.scores)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -12,19 +11,21 @@ from scipy.sparse import issparse
 from sklearn.base import MetaEstimatorMixin
 from sklearn.utils import get_tags, indexable
 from sklearn.utils.metadata_routing import UNUSED
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, check_random_state
+from sklearn.utils.validation import check_random_state
 
 from metricwise._sklearn import HasMethods, Interval, StrOptions
 from metricwise._state import StoredState
-from metricwise._typing import Floats, Labels
+from metricwise._typing import Floats, Integers, Labels
 from metricwise.clusters import is_dask
 from metricwise.decisions.binary import ThresholdRule
-from metricwise.decisions.chunk_learners import copy_for_prediction, refuse_batch_rule, refuse_groups, refuse_learner
+from metricwise.decisions.chunk_learners import refuse_groups, refuse_learner
 from metricwise.decisions.dask_learners import refuse_samples_in_memory
 from metricwise.decisions.decision import Decision
 from metricwise.decisions.executors import ClusterExecutor, Executor, LocalExecutor
 from metricwise.decisions.fitting import FitPlan, FittedModel, fit_and_decide
+from metricwise.decisions.group_constraints import separate_constraints
+from metricwise.decisions.group_decision import plan_groups
+from metricwise.decisions.group_fitting import fit_by_group
 from metricwise.decisions.label_matrix import read_label_names
 from metricwise.decisions.scoring import check_known_classes
 from metricwise.decisions.targets import count_classes
@@ -35,9 +36,8 @@ from metricwise.decisions.weighting import takes_weights, warn_of_ignored_weight
 from metricwise.designs.cluster.source import DaskSource
 from metricwise.estimators.guarded_fit import guard_fit
 from metricwise.estimators.inputs import chunks_of_cluster, copy_feature_names, validate_samples
-from metricwise.estimators.lazy_predictions import lazy_labels, lazy_probabilities, lazy_scores
 from metricwise.estimators.routing import RoutesGroups
-from metricwise.estimators.thresholded import ThresholdedClassifier, has_probabilities
+from metricwise.estimators.wrappers.predicting import PredictsByLearner
 from metricwise.measures import Measure, get_measure
 from metricwise.progress import show_progress
 
@@ -47,7 +47,7 @@ class _ClientOfFit:
     __metadata_request__fit: ClassVar[dict[str, None]] = {"client": None}
 
 
-class PlugInClassifier(RoutesGroups, MetaEstimatorMixin, ThresholdedClassifier, _ClientOfFit):
+class PlugInClassifier(RoutesGroups, MetaEstimatorMixin, PredictsByLearner, _ClientOfFit):
     """Any classifier with the threshold that serves a measure best on new samples.
 
     The threshold is estimated from out-of-fold scores. The classifier itself is trained on all samples.
@@ -65,7 +65,12 @@ class PlugInClassifier(RoutesGroups, MetaEstimatorMixin, ThresholdedClassifier, 
         predicted together: better on large batches, but the label of a sample then depends on the others.
     subject_to : str, tuple or list of these, optional
         Constraints such as "precision>=0.9" or ``("recall", ">=", 0.5)``, on "precision", "recall", "specificity",
-        "npv", "false_positive_rate", "positive_rate" or "accuracy".
+        "npv", "false_positive_rate", "positive_rate" or "accuracy". A constraint such as "recall>=0.8 by region" or
+        ``("recall", ">=", 0.8, "by", "region")`` holds in every group of a column, and "recall_difference<=0.05 by
+        region" between any two of its groups; the column is one of X, or of ``sensitive_features`` given to `fit`.
+    group_thresholds : bool, default=False
+        With constraints by group, whether every group has a threshold of its own. All are chosen together, so that the
+        measure of all samples is greatest; predictions then need the group of every sample.
     confidence : float or None, default=0.95
         Probability that the constraints hold on new samples. Half of the samples are then kept from training, to test
         it on. With None there is no guarantee: constraints hold on out-of-fold samples, and all samples are used
@@ -103,8 +108,11 @@ class PlugInClassifier(RoutesGroups, MetaEstimatorMixin, ThresholdedClassifier, 
         Two classes: the probability (or decision value) above which a sample is positive. More classes: offsets, which
         the log-probabilities (or decision values) are compared after subtracting. Multilabel: one threshold per label.
         Assign another, as in ``model.threshold_ = 0.3``, to predict with it.
+    group_thresholds_ : dict
+        With ``group_thresholds=True``, the threshold of every group; there is no `threshold_` then.
     threshold_interval_ : pair
-        Interval of 90 % of the thresholds from resamples; with a guarantee, the thresholds known to keep it.
+        Interval of 90 % of the thresholds from resamples; with a guarantee, the thresholds known to keep it; with
+        thresholds per group, the least and the greatest of them.
     expected_score_ : float
         The measure of out-of-fold samples; with several classes or labels, each fold at the offsets or thresholds that
         the other folds choose.
@@ -151,7 +159,7 @@ class PlugInClassifier(RoutesGroups, MetaEstimatorMixin, ThresholdedClassifier, 
     >>> careful = PlugInClassifier(LogisticRegression(), subject_to="recall>=0.5").fit(X, y)
     """
 
-    __stored_state__: ClassVar[StoredState] = ThresholdedClassifier.__stored_state__.extend(
+    __stored_state__: ClassVar[StoredState] = PredictsByLearner.__stored_state__.extend(
         "estimator_", "threshold_interval_", version=3
     )
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -159,6 +167,7 @@ class PlugInClassifier(RoutesGroups, MetaEstimatorMixin, ThresholdedClassifier, 
         "measure": "no_validation",
         "threshold": [StrOptions({"auto", "max", "bagged", "expected", "batch"})],
         "subject_to": [str, list, tuple, None],
+        "group_thresholds": ["boolean"],
         "confidence": [Interval(Real, 0.0, 1.0, closed="neither"), None],
         "cv": ["cv_object"],
         "pos_label": "no_validation",
@@ -180,6 +189,7 @@ class PlugInClassifier(RoutesGroups, MetaEstimatorMixin, ThresholdedClassifier, 
         *,
         threshold: str = "auto",
         subject_to: Any = None,
+        group_thresholds: bool = False,
         confidence: float | None = 0.95,
         cv: Any = None,
         pos_label: Any = None,
@@ -195,6 +205,7 @@ class PlugInClassifier(RoutesGroups, MetaEstimatorMixin, ThresholdedClassifier, 
         self.measure = measure
         self.threshold = threshold
         self.subject_to = subject_to
+        self.group_thresholds = group_thresholds
         self.confidence = confidence
         self.cv = cv
         self.pos_label = pos_label
@@ -215,7 +226,16 @@ class PlugInClassifier(RoutesGroups, MetaEstimatorMixin, ThresholdedClassifier, 
 
     # -------------------------------------------------------------------------------------------------------- training
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None, client: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        groups: Any = None,
+        sensitive_features: Any = None,
+        client: Any = None,
+    ) -> Self:
         """Train the classifier and choose its threshold.
 
         Parameters
@@ -233,6 +253,8 @@ class PlugInClassifier(RoutesGroups, MetaEstimatorMixin, ThresholdedClassifier, 
             Samples that belong together, such as those of one patient, have the same entry. Folds keep whole groups,
             and a splitter given as ``cv`` gets them; intervals are then for samples of new groups.
             A guarantee is then for a sample of a new group, all groups being equally likely. Not for Dask collections.
+        sensitive_features : data frame, dict or array of shape (n_samples,), optional
+            Columns that constraints by group name, or the only one; by default they are columns of X.
         client : distributed.Client, optional
             The client of a Dask collection; by default the one started last.
 
@@ -250,12 +272,15 @@ class PlugInClassifier(RoutesGroups, MetaEstimatorMixin, ThresholdedClassifier, 
             weights = self._validate_weights(sample_weight, X)
             task = self._make_task(labels, weights, measure, issparse(y), read_label_names(y))
             seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-            executor = self._executor(task, X, labels, weights, groups)
-            rule = ThresholdRule(strategy, self.subject_to, seed=seed)
+            wanted = separate_constraints(self.subject_to)
+            if wanted.by_group and isinstance(X, DaskSource):
+                raise ValueError("constraints by group are for samples in memory: use X.compute(), or leave them out")
+            by_group = plan_groups(wanted, self.group_thresholds, X, sensitive_features, len(labels))
+            executor = self._executor(task, X, labels, weights, groups, None if by_group is None else by_group.codes)
+            rule = ThresholdRule(strategy, wanted.implied, seed=seed)
             learner = self.estimator if self.prefit else task.share_positive_class(self.estimator)
-            fitted = fit_and_decide(
-                executor, FitPlan(learner, rule, self.confidence, self.cv, self.prefit, self.calibrate)
-            )
+            plan = FitPlan(learner, rule, self.confidence, self.cv, self.prefit, self.calibrate)
+            fitted = fit_and_decide(executor, plan) if by_group is None else fit_by_group(executor, plan, by_group)
             self._store(task, fitted, has_noted_features=isinstance(X, DaskSource))
         return self
 
@@ -309,10 +334,12 @@ class PlugInClassifier(RoutesGroups, MetaEstimatorMixin, ThresholdedClassifier, 
         known = check_known_classes(self.estimator, task.classes)
         return task_of_classes(known, measure, self.pos_label, count_classes(y, known), is_constrained)
 
-    def _executor(self, task: Task, X: Any, y: Labels, weights: Floats | None, groups: Any) -> Executor:
+    def _executor(
+        self, task: Task, X: Any, y: Labels, weights: Floats | None, groups: Any, subgroups: Integers | None
+    ) -> Executor:
         """Return the executor for the location of the samples."""
         if not isinstance(X, DaskSource):
-            return LocalExecutor(task, prepare_data(task, X, y, weights, self.cv, groups), self.n_jobs)
+            return LocalExecutor(task, prepare_data(task, X, y, weights, self.cv, groups, subgroups), self.n_jobs)
         refuse_groups(groups)
         return ClusterExecutor(task, TrainingData(X, y, task.encode(y), weights), self.n_passes)
 
@@ -321,6 +348,7 @@ class PlugInClassifier(RoutesGroups, MetaEstimatorMixin, ThresholdedClassifier, 
 
     def _store(self, task: Task, fitted: FittedModel, has_noted_features: bool = False) -> None:
         self._store_decision(task, fitted.decision)
+        self._group_rule = fitted.group_rule
         self.estimator_ = fitted.model
         if not has_noted_features:
             copy_feature_names(self, fitted.model if isinstance(fitted.model, list) else [fitted.model])
@@ -328,72 +356,3 @@ class PlugInClassifier(RoutesGroups, MetaEstimatorMixin, ThresholdedClassifier, 
     def _store_decision(self, task: Task, decision: Decision) -> None:
         super()._store_decision(task, decision)
         self.threshold_interval_ = decision.shown_interval
-
-    # ------------------------------------------------------------------------------------------------------ prediction
-
-    def _scores(self, X: Any) -> Floats:
-        return self._task.scores(self.estimator_, X)
-
-    def decision_function(self, X: Any) -> Any:
-        """Return scores minus `threshold_`; the largest, or the sign of the only one, decides.
-
-        Parameters
-        ----------
-        X : samples
-            New samples; also a Dask collection.
-
-        Returns
-        -------
-        array of shape (n_samples,), (n_samples, n_classes) or (n_samples, n_labels)
-            Scores are log-odds (log-probabilities for more than two classes) or the learner's decision values. Of two
-            classes, ``classes_[1]`` is predicted above zero. Of a Dask collection: one with the same chunks, not
-            computed yet.
-        """
-        check_is_fitted(self, "measure_")
-        return lazy_scores(self._for_chunks(), X) if is_dask(X) else super().decision_function(X)
-
-    def predict(self, X: Any) -> Any:
-        """Return labels.
-
-        Parameters
-        ----------
-        X : samples
-            New samples; also a Dask collection.
-
-        Returns
-        -------
-        array of shape (n_samples,) or (n_samples, n_labels); a CSR matrix if the labels of training were sparse
-            For a Dask collection, a lazy one with the same chunks.
-        """
-        check_is_fitted(self, "measure_")
-        return lazy_labels(self._for_chunks(), X) if is_dask(X) else super().predict(X)
-
-    @available_if(has_probabilities)
-    def predict_proba(self, X: Any) -> Any:
-        """Return the learner's probabilities, calibrated if `calibrated_`.
-
-        Parameters
-        ----------
-        X : samples
-            New samples; also a Dask collection.
-
-        Returns
-        -------
-        array of shape (n_samples, n_classes) or (n_samples, n_labels)
-            For a Dask collection, a lazy one with the same chunks.
-        """
-        check_is_fitted(self, "measure_")
-        if is_dask(X):
-            return lazy_probabilities(self._for_chunks(), X)
-        if self._decision.link is not None:
-            return self._calibrated_probabilities(X)
-        return self._task.learner_probabilities(self.estimator_, X)
-
-    def _for_chunks(self) -> PlugInClassifier:
-        """Return a copy for prediction on workers; raise if chunks cannot be predicted one by one."""
-        self._task.refuse_chunks()
-        refuse_batch_rule(self._decision)
-        light: PlugInClassifier = copy_for_prediction(self)
-        light.estimator_ = copy_for_prediction(self.estimator_)
-        light._decision = replace(self._decision, posterior=None, adaptation=None)
-        return light

@@ -154,6 +154,11 @@ def _extract_from_learner(model: Any, learner: Any, line: Sigmoid) -> LinearScor
 
 def margin_at_zero(model: Any) -> Any:
     """Return scores minus thresholds, or offsets of the classes, where all scores are zero."""
+    if getattr(model, "_has_group_thresholds", False):
+        raise TypeError(
+            f"{type(model).__name__} has one threshold per group, and an export has one for all: metricwise.save "
+            "writes any model, or train with group_thresholds=False"
+        )
     return -model._decision.threshold
 
 

@@ -43,7 +43,9 @@ STEPS: dict[tuple[str, int], Step] = {
     ("metricwise.CostSensitiveClassifier", 2): undo_class_weights,
     ("metricwise.MetricClassifier", 2): move_into_decision_of_selection,
     ("metricwise.PlugInClassifier", 1): move_into_decision_of_plug_in,
-    ("metricwise.PlugInClassifier", 2): lambda values: values | {"calibrate": False},
+    # Probabilities were the learner's own, and constraints were on all samples together.
+    ("metricwise.MetricClassifier", 3): lambda values: values | {"group_thresholds": False},
+    ("metricwise.PlugInClassifier", 2): lambda values: values | {"calibrate": False, "group_thresholds": False},
     ("metricwise.ProbabilisticClassifierChain", 1): move_into_rules,
 }
 

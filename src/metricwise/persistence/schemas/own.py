@@ -10,6 +10,7 @@ from metricwise._state import Values
 from metricwise.persistence.schemas import kinds as k
 from metricwise.persistence.schemas import monitors, own_machines
 from metricwise.persistence.schemas.composition import count_outputs
+from metricwise.persistence.schemas.groups import GROUPS
 from metricwise.persistence.schemas.kinds import Check, Sizes
 from metricwise.persistence.schemas.own_machines import RESULT, given_measure, measure
 from metricwise.persistence.schemas.parts import check_features, get_classes, require
@@ -280,7 +281,7 @@ OWN_SCHEMAS: dict[str, Schema] = {
             "n_iter_": k.whole(),
             "n_refits_": k.whole(),
         },
-        _MAYBE_FEATURES,
+        _MAYBE_FEATURES | GROUPS,
         parameters={"measure": given_measure},
         check_relations=_check_plug_in,
     ),
@@ -297,13 +298,13 @@ OWN_SCHEMAS: dict[str, Schema] = {
             "_records": k.list_of(k.dict_of(k.any_text, k.data)),
             "_explanation": k.any_text,
         },
-        _MAYBE_FEATURES,
+        _MAYBE_FEATURES | GROUPS,
         parameters={"measure": given_measure},
         check_relations=_check_selection,
     ),
     "PlugInClassifier": Schema(
         _DECIDED | _INTERVAL | {"estimator_": _LEARNERS},
-        _MAYBE_FEATURES,
+        _MAYBE_FEATURES | GROUPS,
         parameters={"measure": given_measure},
         check_relations=_check_plug_in,
     ),

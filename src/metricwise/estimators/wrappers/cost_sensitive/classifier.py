@@ -146,7 +146,7 @@ class CostSensitiveClassifier(PlugInClassifier):
     """
 
     __stored_state__: ClassVar[StoredState] = PlugInClassifier.__stored_state__.extend(
-        "class_weights_", "best_iter_", "history_", "n_iter_", "n_refits_"
+        "class_weights_", "best_iter_", "history_", "n_iter_", "n_refits_", version=2
     )
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimator": [HasMethods(["fit"])],
@@ -165,6 +165,7 @@ class CostSensitiveClassifier(PlugInClassifier):
     # Options of PlugInClassifier that do not apply.
     prefit = False
     transductive = False
+    group_thresholds = False
     __metadata_request__fit: ClassVar[dict[str, str]] = {}
 
     def __init__(
