@@ -21,6 +21,7 @@ from metricwise.estimators.svm.sparse_coding import SparseCodingClassifier
 from metricwise.estimators.wrappers.adapted.classifier import AdaptedSVC
 from metricwise.estimators.wrappers.cost_sensitive.classifier import CostSensitiveClassifier
 from metricwise.estimators.wrappers.plug_in import PlugInClassifier
+from metricwise.estimators.wrappers.triage import TriageClassifier
 from metricwise.io.errors import ModelFileError
 from metricwise.measures import (
     MCC,
@@ -124,6 +125,7 @@ __all__ = [
     "Status",
     "StreamEntry",
     "StreamResult",
+    "TriageClassifier",
     "TwoWayPartialAuc",
     "UndeterminedPriorError",
     "UnreachableGuaranteeError",

@@ -20,6 +20,7 @@ DataLocation = Literal["memory", "stream", "disk", "cluster"]
 
 _ANY_MEASURE = ("metricwise.measures.base:Measure",)
 _VIOLATED_LABELLING = ("metricwise.measures.base:HasViolatedLabelling",)
+_TABLE = ("metricwise.measures.tables:EvaluatesTable",)
 _RATIO = ("metricwise.measures.base:RatioOfRates",)
 
 
@@ -230,6 +231,15 @@ _ENTRIES = (
         "any learner trained with the class weights that the measure asks for",
         (*_RATIO, "metricwise.measures.base:ConcaveInRates"),
         thresholds_learner=True,
+    ),
+    EstimatorEntry(
+        "TriageClassifier",
+        "metricwise.estimators.wrappers.triage",
+        "wrapper",
+        "triage",
+        "any learner that sends unsure samples to review, by guarantees or capacity",
+        _TABLE,
+        has_guarantees=True,
     ),
     EstimatorEntry(
         "AdaptedSVC",

@@ -52,6 +52,7 @@ THREE_X, THREE_Y = make_classification(160, 8, n_informative=5, n_classes=3, ran
 LABELS_X, LABELS_Y = make_multilabel_classification(100, 8, n_classes=3, random_state=0)
 SPARSE = sparse.csr_matrix(np.where(np.abs(X) > 0.5, X, 0.0))
 WORDS = np.array(["no", "yes"])[y]
+PAIRS = np.arange(160) // 2
 RARE_Y = (np.arange(400) % 40 == 0).astype(int)
 RARE_X = np.random.default_rng(0).normal(size=(400, 5)) + 0.5 * RARE_Y[:, None]
 FRAME = pd.DataFrame(X.copy(), columns=[f"column {k}" for k in range(8)])
@@ -177,6 +178,14 @@ MODELS: dict[str, Callable[[], tuple[Any, Any]]] = {
     ),
     "plug-in, recall at precision": lambda: (
         mw.PlugInClassifier(LogisticRegression(), mw.RecallAtPrecision(0.6), confidence=None).fit(X, y),
+        X,
+    ),
+    "triage": lambda: (
+        mw.TriageClassifier(LogisticRegression(), capacity=0.2, cv=3, pos_label="yes").fit(X, WORDS, groups=PAIRS),
+        X,
+    ),
+    "triage, guarantee": lambda: (
+        mw.TriageClassifier(GaussianNB(), subject_to="npv>=0.6", cv=3).fit(X, y),
         X,
     ),
     "class weights": lambda: (mw.CostSensitiveClassifier(LogisticRegression()).fit(X, y), X),

@@ -11,6 +11,7 @@ import click
 from metricwise.cli.console import Console, Outcome, command, format_table
 from metricwise.cli.models import (
     check_output,
+    find_review_label,
     get_table_info,
     is_read_once,
     load_model,
@@ -147,7 +148,7 @@ def _read_outcomes(console: Console, model: Any, path: str, options: DataOptions
     named = [targets[0], columns.prediction, *([] if columns.score is None else [columns.score])]
     texts = [_read_column(path, which, options) for which in named]
     truth = _convert_labels(texts[0], model, path, f"column {named[0]!r}")
-    predicted = _convert_labels(texts[1], model, path, f"column {named[1]!r}")
+    predicted = _convert_labels(texts[1], model, path, f"column {named[1]!r}", find_review_label(model))
     return _Outcomes(truth, predicted, None if columns.score is None else _read_scores(texts[2], path))
 
 
@@ -160,12 +161,13 @@ def _read_column(path: str, which: ColumnKey, options: DataOptions) -> list[str]
     return column
 
 
-def _convert_labels(texts: list[str], model: Any, path: str, where: str) -> list[Any]:
-    """Return the labels that texts stand for; raise if one is missing or unknown."""
+def _convert_labels(texts: list[str], model: Any, path: str, where: str, review: tuple[Any, ...] = ()) -> list[Any]:
+    """Return the labels that texts stand for, also that of reviews; raise if one is missing or unknown."""
     from metricwise.io.columns import restore_integers
 
     known = {str(label): label for label in model.classes_.tolist()}
     known |= {str(shown): label for shown, label in zip(restore_integers(model.classes_), known.values(), strict=True)}
+    known |= {str(label): label for label in review}
     for row, label in enumerate(texts, start=1):
         if label not in known:
             problem = f"has the unknown label {label!r}" if label else "has no label"

@@ -120,11 +120,12 @@ class LocalExecutor:
         """Whether folds are random samples of the data, so that their scores can be aligned."""
         return self.data.has_random_folds
 
-    def halve(self, seed: int) -> tuple[LocalExecutor, LocalExecutor]:
+    def halve(self, seed: int, tests_most: bool = False) -> tuple[LocalExecutor, LocalExecutor]:
         """Return executors of two random halves of the samples; ValueError if a guarantee makes no sense for them.
 
         Halves consist of whole groups. Exact tests need independent samples, so the second half has one random sample
-        per group: the guarantee is for a sample of a new group.
+        per group: the guarantee is for a sample of a new group. If it ``tests_most``, the second part has two thirds of
+        the samples: the first need not train a model.
         """
         weights = self.data.sample_weights
         if not np.all(weights == weights[0]):
@@ -133,13 +134,15 @@ class LocalExecutor:
                 "samples, drop sample_weight, or set confidence=None to keep constraints on out-of-fold samples "
                 "without a guarantee"
             )
-        halves = replace(self.data, splits=None).split(2, self.task.strata(self.data.target), seed, needed=True)
+        n_parts, codes = (3 if tests_most else 2), self.task.strata(self.data.target)
+        halves = replace(self.data, splits=None).split(n_parts, codes, seed, needed=True)
         if not halves:
             raise ValueError(
                 "a guarantee needs samples of both classes for training and for testing, but a class has fewer than "
                 f"two {'distinct samples' if self.data.groups is None else 'groups'}: collect more samples"
             )
-        first, second = (replace(self.data, weights=None).take(half) for half in halves[0])
+        chosen = halves[0][::-1] if tests_most else halves[0]
+        first, second = (replace(self.data, weights=None).take(half) for half in chosen)
         if first.splits == []:
             raise ValueError(
                 "a guarantee keeps half of the samples from training, and the splits of cv have no training or no test "

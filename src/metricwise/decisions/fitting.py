@@ -76,7 +76,8 @@ def fit_and_decide(executor: Executor, plan: FitPlan) -> FittedModel:
         n_samples = int(np.count_nonzero(executor.data.sample_weights))
         decision = account_for_growth(task, executor.data, decision, found, n_samples)
     decision = shift_to_final(executor, decision, model, found)
-    return FittedModel(model, add_calibration(task, plan, note_samples(task, decision, chosen, samples, found.sizes), samples))
+    decision = note_samples(task, decision, chosen, samples, found.sizes)
+    return FittedModel(model, add_calibration(task, plan, decision, samples))
 
 
 def account_for_groups(

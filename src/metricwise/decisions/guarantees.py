@@ -185,18 +185,54 @@ def find_guaranteed_threshold(
     >>> find_guaranteed_threshold(Share("recall"), wanted, 0.95, (truth, scores), (truth, scores)).threshold
     1.5
     """
+    known = find_kept_thresholds(measure, constraints, confidence, ordering, testing, shown)
+    return Guarantee(float(known[-1]), (float(known.min()), float(known.max())))
+
+
+def find_kept_thresholds(
+    measure: CountsTable,
+    constraints: Iterable[Constraint],
+    confidence: float,
+    ordering: tuple[Mask, Floats],
+    testing: tuple[Mask, Floats],
+    shown: Callable[[float], float] = float,
+    confidence_after: float | None = None,
+) -> Floats:
+    """Return the thresholds that pass their test, in order: with the given confidence all of them keep the constraints.
+
+    Parameters
+    ----------
+    measure, constraints, confidence, ordering, testing, shown
+        See `find_guaranteed_threshold`, which returns the last of these thresholds.
+    confidence_after : float, optional
+        Confidence at which all thresholds after the first are tested, if it differs.
+
+    Raises
+    ------
+    UnreachableGuaranteeError
+        If the safest threshold fails its test.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> truth, scores = np.arange(400) % 2 == 0, np.tile([3.0, 1.0, 2.0, 0.0], 100)
+    >>> wanted = [Constraint.of(("precision", ">=", 0.9))]
+    >>> find_kept_thresholds(Share("recall"), wanted, 0.95, (truth, scores), (truth, scores))
+    array([1.5])
+    """
     wanted = list(constraints)
     candidates = Candidates.of(*ordering)
     order = safest_first(measure, wanted, candidates)
-    thresholds = candidates.thresholds(order)
+    thresholds: Floats = candidates.thresholds(order)
     tables = tables_at(thresholds, *testing)
     p_values = np.max([constraint.p_value(*tables) for constraint in wanted], axis=0)
-    failed = p_values > 1.0 - confidence
+    levels = np.full(p_values.size, 1.0 - (confidence if confidence_after is None else confidence_after))
+    levels[0] = 1.0 - confidence
+    failed = p_values > levels
     kept = int(np.argmax(failed)) if failed.any() else failed.size
     if kept == 0:
         raise UnreachableGuaranteeError(describe_nearest(wanted, confidence, candidates, testing, shown))
-    known = thresholds[:kept]
-    return Guarantee(float(known[-1]), (float(known.min()), float(known.max())))
+    return thresholds[:kept]
 
 
 def refuse_too_few(constraints: Iterable[Constraint], confidence: float, positive: Mask) -> None:

@@ -12,7 +12,7 @@ from metricwise.decisions.binary import ThresholdRule
 from metricwise.decisions.group_constraints import separate_constraints
 from metricwise.decisions.guarantee_watch import GuaranteeStatus, GuaranteeWatch, History
 from metricwise.decisions.guarantees import Constraint, parse_constraints
-from metricwise.decisions.outcomes import Classes, Position, as_scores, check_order, encode_outcomes
+from metricwise.decisions.outcomes import Classes, Position, as_scores, check_order, encode_outcomes, leave_out_reviews
 from metricwise.decisions.score_reference import ScoreReference, ScoreWatch
 
 
@@ -25,10 +25,10 @@ class GuaranteeMonitor:
     Parameters
     ----------
     guarantee : fitted classifier, str, tuple or list
-        What to watch: a `PlugInClassifier` or `MetricClassifier` that was trained with ``subject_to`` (or for
-        `RecallAtPrecision` or `PrecisionAtRecall`), all of whose constraints are watched; a constraint such as
-        "precision>=0.9" or ``("precision", ">=", 0.9)``; or a list of constraints. Shares of the labels are
-        "precision", "recall", "specificity", "npv", "false_positive_rate", "positive_rate" and "accuracy".
+        What to watch: a `PlugInClassifier`, `MetricClassifier` or `TriageClassifier` that was trained with
+        ``subject_to`` (or for `RecallAtPrecision` or `PrecisionAtRecall`), all of whose constraints are watched; a
+        constraint such as "precision>=0.9" or ``("precision", ">=", 0.9)``; or a list of constraints. Shares of the
+        labels are "precision", "recall", "specificity", "npv", "false_positive_rate", "positive_rate" and "accuracy".
     alpha : float, default=0.05
         Probability of a false alarm, of all guarantees together. Intervals hold with probability 1 - alpha.
 
@@ -42,7 +42,7 @@ class GuaranteeMonitor:
         with probability 1 - alpha. After a change the average moves slowly, so an alarm can come before the interval
         excludes the guarantee.
     n_seen : int
-        Outcomes seen.
+        Outcomes seen; those that a `TriageClassifier` sent to review do not count.
     status : list of GuaranteeStatus
         For each guarantee ``guarantee``, ``n_counted``, ``share``, ``interval``, ``wealth`` and ``alarm_at``.
     score_warning : bool or None
@@ -142,15 +142,16 @@ class GuaranteeMonitor:
         -------
         self
         """
-        classes = Classes(tuple(self._labels), self._positive)
-        truth, predicted, classes = encode_outcomes(y_true, y_pred, classes)
-        last = self._last if order is None else check_order(order, truth.size, self._last)
+        labels, review = self._labels[:2], self._labels[2:]
+        y_true, y_pred, n_outcomes = leave_out_reviews(y_true, y_pred, review)
+        truth, predicted, classes = encode_outcomes(y_true, y_pred, Classes(tuple(labels), self._positive))
+        last = self._last if order is None else check_order(order, n_outcomes, self._last)
         if scores is not None:
-            self.update_scores(as_scores(scores, truth.size))
+            self.update_scores(as_scores(scores, n_outcomes))
         for watch in self._watches:
             watch.update(truth, predicted, self.n_seen)
         self.n_seen += truth.size
-        self._labels, self._last = list(classes.labels), last
+        self._labels, self._last = [*classes.labels, *review], last
         return self
 
     def update_scores(self, scores: Any) -> Self:
@@ -305,7 +306,8 @@ def _read_model(model: Any) -> _Source:
     if reference is not None:
         margins = decision.margins(reference.cuts)
         reference = ScoreReference(margins, reference.n_above, reference.n_samples)
-    classes = (task.classes.tolist(), np.asarray(task.positive).item())
+    review = [model.review_label_] if hasattr(model, "review_label_") else []
+    classes = ([*task.classes.tolist(), *review], np.asarray(task.positive).item())
     return _Source(_refuse_repeated(constraints), classes, task.points_up, reference)
 
 

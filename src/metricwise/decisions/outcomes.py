@@ -54,6 +54,28 @@ def encode_outcomes(y_true: Any, y_pred: Any, classes: Classes) -> tuple[Mask, M
     return truth, predicted, classes
 
 
+def leave_out_reviews(y_true: Any, y_pred: Any, review: list[Any]) -> tuple[Any, Any, int]:
+    """Return outcomes without those that were sent to review, which have no predicted label, and how many there were.
+
+    Parameters
+    ----------
+    y_true, y_pred : label or column of them
+        True and predicted labels.
+    review : list
+        The label of reviews; empty if there are none.
+
+    Examples
+    --------
+    >>> leave_out_reviews([1, 0, 0], [1, -1, 0], [-1])
+    (array([1, 0]), array([1, 0]), 3)
+    """
+    truth, predicted = as_column(y_true, "y_true"), as_column(y_pred, "y_pred")
+    if not review or truth.size != predicted.size:
+        return truth, predicted, truth.size
+    is_decided = np.array([label != review[0] for label in predicted.tolist()], dtype=np.bool_)
+    return truth[is_decided], predicted[is_decided], truth.size
+
+
 def as_column(values: Any, name: str) -> Labels:
     """Return one value or a column of them as an array; ValueError if a value is missing.
 

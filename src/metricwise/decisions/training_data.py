@@ -132,14 +132,14 @@ def validate_weights(sample_weight: Any, X: Any) -> Floats | None:
 
 
 def validate_two_classes(
-    X: Any, y: Any, sample_weight: Any, measure: Measure, pos_label: Any, who: str
+    X: Any, y: Any, sample_weight: Any, measure: Measure, pos_label: Any, who: str, is_constrained: bool = False
 ) -> tuple[Task, Any, Labels, Floats | None]:
     """Return the task of two classes, samples, targets and weights; ValueError if y has more or fewer classes."""
     _require_target(y, who)
     X, y = indexable(X, np.asarray(y))
     weights = validate_weights(sample_weight, X)
     classes = two_classes(y, weights, who)
-    task = task_of_classes(classes, measure, pos_label, count_classes(y, classes))
+    task = task_of_classes(classes, measure, pos_label, count_classes(y, classes), is_constrained)
     return task, X, column_or_1d(y, warn=True), weights
 
 

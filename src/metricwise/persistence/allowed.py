@@ -113,9 +113,11 @@ def _import_decisions() -> tuple[type, ...]:
     from metricwise.decisions.monitor import GuaranteeMonitor
     from metricwise.decisions.prior_shift import PriorEstimate
     from metricwise.decisions.ranking_posterior import RankingPosterior
+    from metricwise.decisions.review_window import ReviewWindow
     from metricwise.decisions.score_reference import ScoreReference, ScoreWatch
     from metricwise.decisions.subgroups import GroupColumn
     from metricwise.decisions.tasks import Binary, Multiclass, Multilabel
+    from metricwise.decisions.triage import TriageDecision
 
     tasks = (Binary, Multiclass, Multilabel)
     expected = (
@@ -130,7 +132,9 @@ def _import_decisions() -> tuple[type, ...]:
     watches = (Constraint, GuaranteeMonitor, GuaranteeWatch, ScoreReference, ScoreWatch)
     adapted = (AdaptationData, PriorEstimate)
     groups = (GroupColumn, GroupConstraint, GroupRule)
-    return (*tasks, *expected, *watches, *adapted, *groups, BatchRule, Calibration, Constant, Decision, Sigmoid)
+    reviews = (ReviewWindow, TriageDecision)
+    others = (BatchRule, Calibration, Constant, Decision, Sigmoid)
+    return (*tasks, *expected, *watches, *adapted, *groups, *reviews, *others)
 
 
 def _import_solvers() -> tuple[type, ...]:

@@ -101,6 +101,16 @@ def _check_plug_in(values: Values, sizes: Sizes) -> None:
     check_learner(values["estimator_"], values["_task"], values.get("n_features_in_"))
 
 
+def _check_triage(values: Values, sizes: Sizes) -> None:
+    """Raise unless the thresholds of a decision are in order and no class is the label of reviews."""
+    task, decision = values["_task"], values["_decision"]
+    require(np.array_equal(task.classes, values["classes_"]) and task.classes.size == 2, _WRONG)
+    require(k.plain(task.positive, {}) and task.positive in task.classes.tolist(), _WRONG)
+    require(decision.window.lower <= decision.window.upper, _WRONG)
+    require(values["review_label_"] not in task.classes.tolist(), _WRONG)
+    check_learner(values["estimator_"], task, values.get("n_features_in_"))
+
+
 def _learner(value: Any, sizes: Sizes) -> bool:
     """Accept a classifier, or a constant in its place."""
     return k.predictor(value, sizes) or type(value).__name__ == "Constant"
@@ -327,6 +337,18 @@ OWN_SCHEMAS: dict[str, Schema] = {
         {"n_features_in_": k.size("F"), "classes_": k.labels, "boosted_trees_": k.of_class("BoostedTrees")},
         {"feature_importances_": k.either(k.array("float", "F"), k.array("int", "F"))},
         parameters={"learner": k.any_text, "settings": k.either(k.none, k.dict_of(k.any_text, k.data))},
+    ),
+    "TriageClassifier": Schema(
+        _DECIDED
+        | {
+            "estimator_": _learner,
+            "review_label_": k.plain,
+            "_task": k.of_class("Binary"),
+            "_decision": k.of_class("TriageDecision"),
+        },
+        _MAYBE_FEATURES,
+        parameters={"measure": given_measure},
+        check_relations=_check_triage,
     ),
     "TextEncoder": Schema(
         {**k.FEATURES, "encoders_": k.list_of(k.of_class("Pipeline"), "F")},
