@@ -18,7 +18,7 @@ ONE_THREAD := OMP_THREAD_LIMIT=1 OPENBLAS_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test coverage lint test-oldest test-development test-bounds test-wheel bench bench-quality bench-automl bench-libauc faults papers fuzz docs \
+.PHONY: help demo test coverage lint test-oldest test-development test-bounds test-wheel bench bench-quality bench-automl bench-libauc bench-fairlearn bench-mapie bench-quapy faults papers fuzz docs \
   release-notes clean
 
 help: ## show this list
@@ -71,6 +71,15 @@ bench-automl: $(VENV)/.bench .venv-automl/.made ## AutoGluon and FLAML, in an en
 bench-libauc: $(VENV)/.bench .venv-libauc/.made ## average precision, beside LibAUC in an environment of its own
 	LIBAUC_PYTHON=.venv-libauc/$(SCRIPTS)/python $(PY) -m benchmarks --only rank_quality --only rank_streams
 
+bench-fairlearn: $(VENV)/.bench .venv-fairlearn/.made ## constraints by group, beside fairlearn in an environment of its own
+	FAIRLEARN_PYTHON=.venv-fairlearn/$(SCRIPTS)/python $(PY) -m benchmarks --only groups
+
+bench-mapie: $(VENV)/.bench .venv-mapie/.made ## guarantees with abstention, beside MAPIE in an environment of its own
+	MAPIE_PYTHON=.venv-mapie/$(SCRIPTS)/python $(PY) -m benchmarks --only triage
+
+bench-quapy: $(VENV)/.bench .venv-quapy/.made ## prior shift, beside QuaPy in an environment of its own
+	QUAPY_PYTHON=.venv-quapy/$(SCRIPTS)/python $(PY) -m benchmarks --only prior_shift
+
 faults: $(VENV)/.bench ## kill workers and schedulers of a real cluster during training, each case ten times
 	$(PY) -m benchmarks --only faults
 
@@ -87,7 +96,7 @@ release-notes: ## check that TAG, version and changelog agree, and write release
 	$(PYTHON) .ci/release_notes.py $(TAG) > release-notes.md
 
 clean: ## remove the environments, the caches and everything generated
-	rm -rf $(VENV) .venv-oldest .venv-development .venv-wheel .venv-automl .venv-libauc build dist demo .coverage.json release-notes.md docs/_build docs/api/generated docs/gallery docs/sg_execution_times.rst
+	rm -rf $(VENV) .venv-oldest .venv-development .venv-wheel .venv-automl .venv-libauc .venv-fairlearn .venv-mapie .venv-quapy build dist demo .coverage.json release-notes.md docs/_build docs/api/generated docs/gallery docs/sg_execution_times.rst
 	rm -rf .mypy_cache .numba_bounds .ruff_cache .pytest_cache .hypothesis .import_linter_cache .benchmarks .fuzzing
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -119,6 +128,21 @@ $(VENV)/.test $(VENV)/.docs $(VENV)/.bench: $(VENV)/.%: pyproject.toml | $(VENV)
 .venv-libauc/.made: benchmarks/requirements-libauc.txt
 	$(PYTHON) -m venv --clear .venv-libauc
 	.venv-libauc/$(SCRIPTS)/python $(INSTALL) --requirement $<
+	@touch $@
+
+.venv-fairlearn/.made: benchmarks/requirements-fairlearn.txt
+	$(PYTHON) -m venv --clear .venv-fairlearn
+	.venv-fairlearn/$(SCRIPTS)/python $(INSTALL) --requirement $<
+	@touch $@
+
+.venv-mapie/.made: benchmarks/requirements-mapie.txt
+	$(PYTHON) -m venv --clear .venv-mapie
+	.venv-mapie/$(SCRIPTS)/python $(INSTALL) --requirement $<
+	@touch $@
+
+.venv-quapy/.made: benchmarks/requirements-quapy.txt
+	$(PYTHON) -m venv --clear .venv-quapy
+	.venv-quapy/$(SCRIPTS)/python $(INSTALL) --requirement $<
 	@touch $@
 
 .venv-automl/.made: benchmarks/quality/requirements-automl.txt

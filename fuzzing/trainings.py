@@ -27,6 +27,7 @@ _NAMES = (
     "MiniBatchSVC",
     "PlugInClassifier",
     "CostSensitiveClassifier",
+    "TriageClassifier",
 )
 
 
@@ -34,7 +35,7 @@ def draw_training(random: Random) -> dict[str, Any]:
     """Return an estimator with its parameters and the number of its samples."""
     name = random.choice(_NAMES)
     parameters: dict[str, Any] = {"measure": random.choice(mw.measure_names(name))}
-    if name not in ("CostSensitiveClassifier", "PlugInClassifier"):
+    if name not in ("CostSensitiveClassifier", "PlugInClassifier", "TriageClassifier"):
         parameters["n_jobs"] = random.choice([None, 1, 2, 4])
     if name in ("MultivariateSVC", "AUCSVC"):
         parameters["kernel"] = random.choice(["linear", "linear", "rbf"])
@@ -47,7 +48,7 @@ def train(training: dict[str, Any]) -> bytes:
     """Return the scores of a trained model for all samples, as bytes, or why it cannot be trained."""
     entry = entry_of(training["estimator"])
     assert entry is not None
-    learner = {"estimator": LogisticRegression()} if entry.thresholds_learner else {}
+    learner = {"estimator": LogisticRegression()} if entry.thresholds_learner or entry.sends_to_review else {}
     n_samples = training["n_samples"]
     model = attempt(entry.load()(**learner, **training["parameters"]).fit, X[:n_samples], Y[:n_samples])
     if isinstance(model, Exception):  # such as a guarantee that so few samples cannot give

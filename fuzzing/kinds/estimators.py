@@ -65,6 +65,7 @@ DRAWN: dict[str, Callable[[Random, str], dict[str, Any]]] = {
     "MiniBatchSVC": _draw_stream,
     "PlugInClassifier": lambda random, name: {"cv": 2},
     "CostSensitiveClassifier": lambda random, name: {"cv": 2},
+    "TriageClassifier": lambda random, name: {"cv": 2, "capacity": random.choice([0.0, 0.1, 0.5])},
 }
 _FREQUENT = ("MultivariateSVC",) * 6 + ("AUCSVC", "SmoothedSVC") * 2
 
@@ -104,7 +105,7 @@ def _draw_model(random: Random, name: str) -> Case:
 def _make_model(case: Case) -> Any:
     entry = entry_of(case["estimator"])
     assert entry is not None
-    learner = {"estimator": LogisticRegression()} if entry.thresholds_learner else {}
+    learner = {"estimator": LogisticRegression()} if entry.thresholds_learner or entry.sends_to_review else {}
     return entry.load()(**learner, **case["parameters"])
 
 
@@ -138,7 +139,12 @@ _FORMS: dict[str, Callable[[Any], Any]] = {
 
 
 def _check_predictions(what: str, model: Any, samples: Any, y: Any, weights: Any) -> None:
-    """Labels follow from scores, and `score` is the measure of scikit-learn."""
+    """Labels follow from scores, and `score` is the measure of scikit-learn, of samples that are not reviewed."""
+    if hasattr(model, "needs_review"):
+        decided = np.flatnonzero(~model.needs_review(samples))
+        if not decided.size:
+            return
+        samples, y, weights = samples[decided], y[decided], None if weights is None else weights[decided]
     labels, scores = model.predict(samples), None
     if not set(labels.tolist()) <= set(model.classes_.tolist()):
         raise Finding(f"{what}: predicts labels that are no classes: {sorted(set(labels.tolist()))}")

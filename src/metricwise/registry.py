@@ -57,6 +57,8 @@ class EstimatorEntry:
         Whether `metricwise.certify` can recompute the bounds of its training objective.
     ranks_queries : bool
         Whether it ranks the samples of queries by their relevance: no classifier, and without a threshold.
+    sends_to_review : bool
+        Whether it leaves samples undecided for a person, between two thresholds.
     """
 
     name: str
@@ -72,6 +74,7 @@ class EstimatorEntry:
     has_guarantees: bool = False
     has_certificate: bool = False
     ranks_queries: bool = False
+    sends_to_review: bool = False
 
     def load(self) -> Any:
         """Return the class."""
@@ -240,6 +243,7 @@ _ENTRIES = (
         "any learner that sends unsure samples to review, by guarantees or capacity",
         _TABLE,
         has_guarantees=True,
+        sends_to_review=True,
     ),
     EstimatorEntry(
         "AdaptedSVC",

@@ -31,6 +31,7 @@ FITS = {
     "SPADEClassifier": lambda m: m("g_mean", n_passes=2, threshold=0.0).fit(X, Y),
     "MiniBatchSVC": lambda m: m("f1", n_passes=2, threshold=0.0).fit(X, Y),
     "PlugInClassifier": lambda m: m(LogisticRegression(), "f1", cv=2).fit(X, Y),
+    "TriageClassifier": lambda m: m(LogisticRegression(), "f1", cv=2, capacity=0.2).fit(X, Y),
     "CostSensitiveClassifier": lambda m: m(LogisticRegression(), "f1", cv=2, max_iter=2).fit(X, Y),
     "AdaptedSVC": lambda m: m("f1", cv=2, max_iter=5).fit(X, Y),
     "BinaryRelevance": lambda m: m(LogisticRegression()).fit(X, LABELS),

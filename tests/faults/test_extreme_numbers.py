@@ -34,6 +34,7 @@ MODELS = {
     "STAMPClassifier": lambda: metricwise.STAMPClassifier("f1"),
     "MiniBatchSVC": lambda: metricwise.MiniBatchSVC("f1", n_passes=2),
     "PlugInClassifier": lambda: metricwise.PlugInClassifier(LogisticRegression(), "f1"),
+    "TriageClassifier": lambda: metricwise.TriageClassifier(LogisticRegression(), "f1"),
     "CostSensitiveClassifier": lambda: metricwise.CostSensitiveClassifier(LogisticRegression(), "f1"),
     "AdaptedSVC": lambda: metricwise.AdaptedSVC("f1", [("line", LogisticRegression())]),
     "MetricClassifier": lambda: metricwise.MetricClassifier("f1", candidates={"line": LogisticRegression()}),

@@ -48,6 +48,7 @@ MODELS = {
     "STAMPClassifier": lambda: metricwise.STAMPClassifier("f1"),
     "PlugInClassifier": lambda: metricwise.PlugInClassifier(stopped(), "f1"),
     "PlugInClassifier of ours": lambda: metricwise.PlugInClassifier(metricwise.MultivariateSVC(max_iter=1), "f1"),
+    "TriageClassifier": lambda: metricwise.TriageClassifier(stopped(), "f1"),
     "CostSensitiveClassifier": lambda: metricwise.CostSensitiveClassifier(stopped(), "f1"),
     "AdaptedSVC": lambda: metricwise.AdaptedSVC("f1", [("a", stopped()), ("b", LogisticRegression(C=0.1, max_iter=1))]),
     "MetricClassifier": lambda: metricwise.MetricClassifier("f1", candidates={"line": stopped()}),

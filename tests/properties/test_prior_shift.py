@@ -1,4 +1,4 @@
-"""The estimate of the shares of the classes: the maximum of a concave likelihood, and a fixed point of its steps."""
+"""The estimate of the class priors: the maximum of a concave likelihood, and a fixed point of its steps."""
 
 from __future__ import annotations
 

@@ -37,6 +37,7 @@ from metricwise import (
     SPADEClassifier,
     SparseCodingClassifier,
     STAMPClassifier,
+    TriageClassifier,
     get_measure,
 )
 from metricwise.measures import is_symmetric
@@ -122,6 +123,8 @@ def test_estimator_checks(estimator, check):
 PLUG_INS = [
     PlugInClassifier(LogisticRegression(), cv=3),
     MetricClassifier(candidates=["logistic"], cv=3),
+    TriageClassifier(LogisticRegression(), cv=3),
+    TriageClassifier(LogisticRegression(), "accuracy", cv=3, capacity=0),
 ]
 THRESHOLDS = {"check_classifiers_train": ""}  # wants the most probable class; here the threshold decides
 

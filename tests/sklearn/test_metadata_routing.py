@@ -43,13 +43,14 @@ def make_wrappers(learner):
         (mw.AdaptedSVC("f1", [("learner", learner)], cv=3), Y, lambda model: model.estimators_["learner"]),
         (mw.MetricClassifier("f1", candidates={"learner": learner}), Y, lambda model: model.best_estimator_),
         (mw.BinaryRelevance(learner, inference="macro_f"), LABELS, lambda model: model.estimators_[0]),
+        (mw.TriageClassifier(learner), Y, lambda model: model.estimator_),
     ]
 
 
 WRAPPERS = [type(model).__name__ for model, *_ in make_wrappers(Recording())]
 
 
-@pytest.mark.parametrize("number", range(5), ids=WRAPPERS)
+@pytest.mark.parametrize("number", range(len(WRAPPERS)), ids=WRAPPERS)
 def test_what_is_requested_reaches_the_classifier(routing, number):
     for weights, groups in ((True, True), (True, False), (False, False)):
         learner = Recording().set_fit_request(sample_weight=weights, groups=groups)
@@ -60,7 +61,7 @@ def test_what_is_requested_reaches_the_classifier(routing, number):
         assert got == {name for name, is_requested in (("weights", weights), ("groups", groups)) if is_requested}
 
 
-@pytest.mark.parametrize("number", range(5), ids=WRAPPERS)
+@pytest.mark.parametrize("number", range(len(WRAPPERS)), ids=WRAPPERS)
 def test_metadata_that_is_neither_requested_nor_refused_is_an_error(routing, number):
     model, y, _ = make_wrappers(LogisticRegression())[number]
     with pytest.raises(UnsetMetadataPassedError, match="sample_weight"):
@@ -68,7 +69,7 @@ def test_metadata_that_is_neither_requested_nor_refused_is_an_error(routing, num
     model.fit(X, y, groups=GROUPS)  # LogisticRegression takes none
 
 
-@pytest.mark.parametrize("number", range(5), ids=WRAPPERS)
+@pytest.mark.parametrize("number", range(len(WRAPPERS)), ids=WRAPPERS)
 def test_without_routing_classifiers_get_what_they_take(number):
     model, y, find = make_wrappers(Recording())[number]
     assert find(model.fit(X, y, sample_weight=WEIGHTS, groups=GROUPS)).got_ == {"weights", "groups"}

@@ -1,4 +1,4 @@
-"""Models adapted to other shares of the classes."""
+"""Models adapted to other class priors."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ from metricwise.decisions.adaptation import estimate_prior
 from metricwise.decisions.adaptation_data import AdaptationData
 from metricwise.decisions.tasks import Binary
 from metricwise.measures import FBeta
+from metricwise.reporting.overview import training
 
 CENTRES = np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 2.0]])
 OLD, NEW = 0.1, 0.4
@@ -177,7 +178,7 @@ def test_intervals_contain_the_prior_nine_times_in_ten():
 
 
 def test_other_changes_than_those_of_the_prior_are_reported(models):
-    with pytest.warns(UserWarning, match="more has changed than the shares of the classes"):
+    with pytest.warns(UserWarning, match="more has changed than the class priors"):
         adapt_prior(models["logistic"], UNLABELLED[0] * 2.5)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -245,6 +246,20 @@ def test_adapted_models_are_saved(adapted, name, tmp_path):
     np.testing.assert_array_equal(loaded.predict(X), adapted[name].predict(X))
     assert loaded.prior_ == adapted[name].prior_ and loaded.threshold_ == adapted[name].threshold_
     assert loaded._decision.adaptation.codes.size == adapted[name]._decision.adaptation.codes.size
+
+
+def test_reports_mention_the_prior(adapted):
+    model = adapted["logistic"]
+    for one, is_shown in (
+        (model, True),
+        (PlugInClassifier(LogisticRegression()).fit(TRAIN[0][:200], TRAIN[1][:200]), False),
+    ):
+        page = str(training(one, one.measure_, True))
+        assert (f"It was adapted to the prior {model.prior_}." in page) == is_shown
+        assert ("Out of fold, weighted for this prior, its F1 was" in page) == is_shown
+    model = adapt_prior(model, prior=OLD)
+    model.threshold_ = 0.3
+    assert "Out of fold" not in str(training(adapt_prior(model, prior=NEW), model.measure_, True))
 
 
 def test_a_loaded_model_can_be_adapted(models, tmp_path):

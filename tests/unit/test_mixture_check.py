@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import ks_2samp
 
+from metricwise.decisions.adaptation_data import AdaptationData
 from metricwise.decisions.calibrating import ClassCalibration, fit_calibration
 from metricwise.decisions.decision import ScoredSamples
 from metricwise.decisions.mixture_check import Mixture, distribution_distance, is_explained
@@ -84,3 +85,21 @@ def test_distances_are_those_of_scipy_and_weights_are_copies():
         copies = random.integers(1, 4, 9)
         expected = ks_2samp(new, np.repeat(old, copies), method="asymp").statistic
         assert distribution_distance(new, old, copies.astype(float)) == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("sizes", [(), (90,), (90, 0)])
+def test_a_single_fold_is_divided_into_parts(sizes):
+    codes = np.arange(90) % 2
+    data = AdaptationData.of(codes, codes + np.linspace(0.0, 1.0, 90), np.ones(90), sizes)
+    assert np.unique(data.folds).size == N_FOLDS and np.bincount(data.folds[data.codes == 1]).min() > 0
+    divided = AdaptationData.of(codes, data.scores, np.ones(90), (60, 30))
+    assert np.bincount(divided.folds).tolist() == [60, 30]
+
+
+def test_many_classes_have_few_stored_samples():
+    codes = np.arange(4000) % 200
+    data = AdaptationData.of(codes, np.random.default_rng(0).normal(size=(4000, 200)), np.ones(4000))
+    assert np.bincount(data.codes).tolist() == [20] * 200
+    codes = np.arange(8000) % 200
+    data = AdaptationData.of(codes, np.random.default_rng(0).normal(size=(8000, 200)), np.ones(8000))
+    assert np.bincount(data.codes).tolist() == [25] * 200 and data.weights.sum() == pytest.approx(8000)

@@ -137,6 +137,7 @@ MODELS: dict[str, tuple[Any, str]] = {
     ),
     "PlugInClassifier": (mw.PlugInClassifier(LogisticRegression(), cv=2), "fold 2 of 2"),
     "CostSensitiveClassifier": (mw.CostSensitiveClassifier(LogisticRegression(), cv=2, max_iter=1), "fold 2 of 2"),
+    "TriageClassifier": (mw.TriageClassifier(LogisticRegression(), cv=2), "fold 2 of 2"),
     "AdaptedSVC": (mw.AdaptedSVC(estimators=[("line", LogisticRegression())], cv=2), "training 3 of 3"),
     "MultivariateSVC": (mw.MultivariateSVC(cv=2), "fold 2 of 2, iteration 1, gap "),
     "AUCSVC": (mw.AUCSVC(threshold="train"), "iteration 1, gap "),

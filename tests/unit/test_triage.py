@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+from dataclasses import replace
 from itertools import combinations_with_replacement
 
 import numpy as np
@@ -15,7 +17,15 @@ from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from metricwise import GuaranteeMonitor, PlugInClassifier, TriageClassifier, UnreachableGuaranteeError, get_measure
+import metricwise
+from metricwise import (
+    GuaranteeMonitor,
+    MetricClassifier,
+    PlugInClassifier,
+    TriageClassifier,
+    UnreachableGuaranteeError,
+    get_measure,
+)
 from metricwise.decisions.decision import ScoredSamples
 from metricwise.decisions.guarantees import Constraint
 from metricwise.decisions.review_label import choose_review_label, label_codes
@@ -394,6 +404,28 @@ def test_a_watch_leaves_reviewed_samples_out(guaranteed):
         GuaranteeMonitor(guaranteed).update(np.full(labels.size, -1), labels)
     with pytest.raises(ValueError, match="trained without subject_to"):
         GuaranteeMonitor(TriageClassifier(LogisticRegression()).fit(X, Y))
+
+
+def test_a_model_selection_is_wrapped_like_any_classifier():
+    selection = MetricClassifier("f1", candidates={"line": LogisticRegression()}, cv=2)
+    model = TriageClassifier(selection, capacity=0.2, cv=2).fit(X[:600], Y[:600])
+    assert isinstance(model.estimator_, MetricClassifier)
+    lower, upper = model.thresholds_
+    chance = model.estimator_.predict_proba(NEW_X)[:, 1]
+    assert np.array_equal(model.needs_review(NEW_X), (chance > lower) & (chance <= upper))
+
+
+def test_model_files_keep_reviews_and_refuse_damaged_thresholds(guaranteed, tmp_path):
+    metricwise.save(guaranteed, tmp_path / "model.mw")
+    loaded = metricwise.load(tmp_path / "model.mw")
+    assert np.array_equal(loaded.predict(NEW_X), guaranteed.predict(NEW_X))
+    assert loaded.review_share_interval_ == guaranteed.review_share_interval_
+    assert loaded.guarantees_ == guaranteed.guarantees_ and loaded.score_interval(99) == guaranteed.score_interval(99)
+    damaged = copy.deepcopy(guaranteed)
+    damaged._decision = replace(damaged._decision, window=ReviewWindow(1.0, -1.0))
+    with pytest.raises(ValueError, match="do not fit together"):
+        metricwise.save(damaged, tmp_path / "damaged.mw")
+        metricwise.load(tmp_path / "damaged.mw")
 
 
 def test_constraints_are_in_the_order_of_the_labels():

@@ -1,4 +1,4 @@
-"""``metricwise adapt``: adapt a model to other shares of the classes."""
+"""``metricwise adapt``: adapt a model to other class priors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from metricwise.decisions.prior_shift import PriorEstimate
 
 
-@click.command(short_help="Adapt a model to other shares of the classes.")
+@click.command(short_help="Adapt a model to other class priors.")
 @click.argument("model")
 @click.argument("data", required=False)
 @click.option("--out", required=True, help="Model file to write.")
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 def adapt(
     console: Console, model: str, data: str | None, out: str, prior: str | None, data_options: DataOptions
 ) -> Outcome:
-    """Adapt MODEL to the shares of the classes among the unlabelled samples of DATA, or to those of --prior.
+    """Adapt MODEL to the class priors among the unlabelled samples of DATA, or to those of --prior.
 
     Probabilities and thresholds follow; the learner is not trained again. Samples of each class must look like those of
     training: only how frequent the classes are has changed.
@@ -36,9 +36,7 @@ def adapt(
     import metricwise
 
     if (data is None) == (prior is None):
-        raise click.UsageError(
-            "adapt needs either DATA, samples to estimate the shares of the classes from, or --prior"
-        )
+        raise click.UsageError("adapt needs either DATA, samples to estimate the class priors from, or --prior")
     check_output(out, "the model file")
     trained = load_model(model)
     if data is None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from metricwise.cli import reviews
 from metricwise.registry import EstimatorEntry, entries
 
 if TYPE_CHECKING:
@@ -69,12 +70,20 @@ class Settings:
     n_features: int | None = None
     subject_to: tuple[Any, ...] = ()
     confidence: float | None = None
+    group_thresholds: bool = False
     time_budget: float | None = None
     checkpoint: str | None = None
     every: int | None = None
     seed: int = 0
     pos_label: Any = None
     is_grouped: bool = False
+    review_share: float | None = None
+    abstain: bool = False
+
+    @property
+    def wants_reviews(self) -> bool:
+        """Whether samples are sent to review."""
+        return self.abstain or self.review_share is not None
 
 
 def check_stream_options(
@@ -116,7 +125,9 @@ def check_usage(algorithm: str, settings: Settings, is_multilabel: bool, stream:
         raise click.UsageError(f"--checkpoint is for {supported} and --stream: leave it out")
     if settings.checkpoint is not None and settings.subject_to:
         raise click.UsageError("--checkpoint stores one fit, and --subject-to needs one fit per fold: leave one out")
+    reviews.check_usage(entry, settings, is_multilabel, stream or disk)
     _check_confidence(entry, settings)
+    _check_group_thresholds(settings)
     if entry.ranks_queries:
         _check_ranker(algorithm, settings)
     if stream and disk:
@@ -149,6 +160,16 @@ def _check_confidence(entry: EstimatorEntry, settings: Settings) -> None:
         )
 
 
+def _check_group_thresholds(settings: Settings) -> None:
+    """Raise a usage error if thresholds per group are asked for without constraints by group."""
+    from metricwise.decisions.group_constraints import separate_constraints
+
+    if settings.group_thresholds and not separate_constraints(settings.subject_to).by_group:
+        raise click.UsageError(
+            '--group-thresholds is for --subject-to "recall>=0.8 by region" and the like: add one, or leave it out'
+        )
+
+
 def _check_targets(entry: EstimatorEntry, settings: Settings, is_multilabel: bool) -> None:
     """Raise a usage error if the algorithm does not take this number of targets."""
     if is_multilabel and (
@@ -158,8 +179,9 @@ def _check_targets(entry: EstimatorEntry, settings: Settings, is_multilabel: boo
         raise click.UsageError(f"{entry.command_name} takes one --target; multilabel targets are for {fitting}")
     if is_multilabel and settings.pos_label is not None:
         raise click.UsageError("--pos-label is for one --target of two classes: leave it out")
-    if is_multilabel and settings.subject_to:
-        raise click.UsageError("--subject-to takes one --target: train a model for each")
+    if is_multilabel and settings.subject_to and not entry.has_guarantees:
+        fitting = ", ".join(algorithm_names(one for one in entries() if one.has_guarantees))
+        raise click.UsageError(f"--subject-to with several --target columns is for {fitting}: name one by --algorithm")
     if not is_multilabel and entry.family == "multilabel":
         raise click.UsageError(f"{entry.command_name} takes two or more --target columns of zeros and ones")
 
@@ -179,13 +201,31 @@ def _check_location(
 def build_estimator(algorithm: str, settings: Settings, X: Any) -> Any:
     """Return an unfitted estimator with the preprocessing that X needs."""
     entry = find_algorithm(algorithm)
+    if settings.wants_reviews and not entry.sends_to_review:
+        # Any other algorithm is wrapped in TriageClassifier, for two thresholds of its scores.
+        learner = _build(entry, _divide_budget(replace(settings, subject_to=(), confidence=None)), X)
+        return reviews.wrap(learner, settings, _guarantee_parameters(settings) | _common_parameters(settings))
     if not settings.subject_to or entry.has_guarantees:
         return _build(entry, settings, X)
     # An algorithm without guarantees of its own is wrapped in PlugInClassifier, for a threshold that has them.
-    budget = None if settings.time_budget is None else settings.time_budget / _FITS_PER_GUARANTEE
-    learner = _build(entry, replace(settings, time_budget=budget), X)
+    learner = _build(entry, _divide_budget(settings), X)
     plug_in = find_algorithm("plug-in").load()
     return plug_in(learner, settings.measure, **_guarantee_parameters(settings), **_common_parameters(settings))
+
+
+def name_labels(table: Any, settings: Settings) -> Any:
+    """Return the targets of a table; under constraints, those of several columns with the names of these."""
+    if table.y.ndim == 1 or not settings.subject_to:
+        return table.y
+    import pandas as pd
+
+    return pd.DataFrame(table.y, columns=list(table.target_names))
+
+
+def _divide_budget(settings: Settings) -> Settings:
+    """Return settings with the time budget of one fit of an algorithm that is fitted once per fold and once more."""
+    budget = settings.time_budget
+    return settings if budget is None else replace(settings, time_budget=budget / _FITS_PER_GUARANTEE)
 
 
 def _build(entry: EstimatorEntry, settings: Settings, X: Any) -> Any:
@@ -196,6 +236,8 @@ def _build(entry: EstimatorEntry, settings: Settings, X: Any) -> Any:
         return _build_multilabel(entry, settings, X)
     if entry.command_name == "adapted-svm":
         return entry.load()(settings.measure, C=settings.C or 1.0, **parameters)
+    if entry.sends_to_review:
+        parameters |= {"capacity": settings.review_share}
     if entry.family == "wrapper":
         return entry.load()(_build_base_classifier(settings, X), settings.measure, **parameters)
     return _add_preprocessing(X, build_learner(entry.command_name, settings))
@@ -203,7 +245,8 @@ def _build(entry: EstimatorEntry, settings: Settings, X: Any) -> Any:
 
 def _guarantee_parameters(settings: Settings) -> dict[str, Any]:
     confidence = {} if settings.confidence is None else {"confidence": settings.confidence}
-    return {"subject_to": list(settings.subject_to) or None, **confidence}
+    own = {"group_thresholds": True} if settings.group_thresholds else {}
+    return {"subject_to": list(settings.subject_to) or None, **own, **confidence}
 
 
 def build_learner(algorithm: str, settings: Settings) -> Any:

@@ -100,6 +100,10 @@ def compare(
                 settings = replace(settings, time_budget=time_budget)
             if algorithms.find_algorithm(name).ranks_queries:
                 raise click.UsageError(f"compare is for classifiers, and {name} ranks queries: train and evaluate it")
+            if algorithms.find_algorithm(name).sends_to_review:
+                raise click.UsageError(
+                    f"compare evaluates all on the same samples, and {name} leaves some open: train and evaluate it"
+                )
             algorithms.check_usage(name, settings, is_multilabel, stream=False, disk=False)
             with console.progress(f"{name} for {measure}") as progress:
                 runs.append(job.run(name, settings, progress))

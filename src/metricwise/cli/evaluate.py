@@ -9,6 +9,7 @@ import click
 
 from metricwise.cli.console import Console, Outcome, command, format_table
 from metricwise.cli.disk import disk_options
+from metricwise.cli.group_tables import evaluate_groups, format_groups
 from metricwise.cli.models import (
     find_missing_measure,
     get_table_info,
@@ -52,6 +53,12 @@ _FIRST = ("precision", "recall", "specificity", "npv")
 @click.option("--seed", default=0, show_default=True, help="Seed of the bootstrap.")
 @threshold_option
 @groups_option(GROUPS_OF_INTERVALS)
+@click.option(
+    "--by",
+    multiple=True,
+    help="Column of the model's features: adds a table of its groups; may be repeated. By default those that the "
+    "constraints of the model are by.",
+)
 @disk_options
 @data_options
 @command
@@ -65,6 +72,7 @@ def evaluate(
     seed: int,
     threshold: float | None,
     groups: ColumnKey | None,
+    by: tuple[str, ...],
     memory_limit: int | str | None,
     data_options: DataOptions,
 ) -> Outcome:
@@ -78,8 +86,10 @@ def evaluate(
 
     from metricwise.decisions.targets import describe_positive_class
     from metricwise.reporting.evaluation import evaluate, resolve_measure
+    from metricwise.reporting.guarantees import evaluate_guarantees
     from metricwise.reporting.markup import tally
     from metricwise.reporting.predictions import collect_predictions
+    from metricwise.reporting.reviews import describe_reviews, set_reviews_aside
 
     trained = load_model(model)
     set_threshold(trained, threshold)
@@ -100,9 +110,11 @@ def evaluate(
     )
     with console.progress("evaluating"):
         positive = read_pos_label(trained, pos_label)
-        found = collect_predictions(
-            trained, table.X, table.y, positive, _get_label_names(table), table.sample_weight, table.groups
-        )
+        *samples, reviewed = set_reviews_aside(trained, table.X, table.y, table.sample_weight, table.groups)
+        if reviewed is not None and by:
+            raise click.UsageError("--by is for all samples, and the model sends some to review: leave it out")
+        X, y, weights, group_codes = samples
+        found = collect_predictions(trained, X, y, positive, _get_label_names(table), weights, group_codes)
         chosen = _choose_measures(measures, notes.get("measure"), found.kind)
         if not measures and found.unnamed is not None:
             chosen = _leave_out_asymmetric(console, chosen)
@@ -120,6 +132,10 @@ def evaluate(
     facts = {"rows": table.n_rows, "confidence": confidence, "measures": records}
     facts |= describe_samples(found.weights if found.is_weighted else None, found.groups)
     lines = [*format_samples(facts), _format_measures(records, confidence)]
+    guaranteed = evaluate_guarantees(trained, found)
+    if guaranteed:
+        facts["guarantees"] = guaranteed
+        lines.append(_format_guarantees(guaranteed))
     if found.kind == "binary":
         problem, counts = found.problems[0], _count_labels(found)
         positive_class = {"label": problem.label, "share": float(np.average(problem.truth, weights=problem.weights))}
@@ -128,7 +144,28 @@ def evaluate(
             describe_positive_class(**positive_class),
             ", ".join(f"{cell} {tally(count)}" for cell, count in counts.items()),
         ]
+    tables = evaluate_groups(trained, table, found, by, confidence, seed)
+    facts |= {"groups_of": tables} if tables else {}
+    lines += [format_groups(column, rows, confidence) for column, rows in tables.items()]
+    if reviewed is not None:
+        facts |= {"review": {"rows": reviewed.n_reviewed, "share": reviewed.share}}
+        lines.insert(0, describe_reviews(reviewed, chosen[0][1]))
     return Outcome("\n".join(lines), facts)
+
+
+def _format_guarantees(records: list[dict[str, Any]]) -> str:
+    """Return a table of guarantees, with their shares of these samples."""
+    words = {None: "no samples", True: "yes", False: "no"}
+    rows = [
+        [
+            one["guarantee"],
+            f"{one['counted']:,.4g}",
+            "" if one["share"] is None else f"{one['share']:.4f}",
+            words[one["kept"]],
+        ]
+        for one in records
+    ]
+    return format_table(["guarantee", "counted", "share", "kept here"], rows)
 
 
 def _count_labels(found: Predictions) -> dict[str, float]:

@@ -16,6 +16,7 @@ from metricwise.cli.algorithms import Settings, parse_label
 from metricwise.cli.console import Console
 from metricwise.cli.disk import has_separate_labels, open_table
 from metricwise.cli.options import ColumnKey, DataOptions
+from metricwise.cli.reviews import sends_to_review
 
 if TYPE_CHECKING:
     from metricwise.io import Table
@@ -96,17 +97,12 @@ def set_threshold(model: Any, threshold: float | None) -> None:
         return
     from metricwise.reporting.models import layers
 
-    if find_review_label(model):
+    if sends_to_review(model):
         raise ValueError("the model has two thresholds, between which samples are reviewed: leave --threshold out")
     last = next((one for one in layers(model) if getattr(one, "threshold_", None) is not None), None)
     if last is None:
         raise ValueError(f"a {type(model).__name__} predicts without a threshold: leave --threshold out")
     last.threshold_ = threshold
-
-
-def find_review_label(model: Any) -> tuple[Any, ...]:
-    """Return the label of samples to review, if a model has one."""
-    return (model.review_label_,) if hasattr(model, "review_label_") else ()
 
 
 def find_missing_measure(model: Any) -> str | None:

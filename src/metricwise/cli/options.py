@@ -84,10 +84,11 @@ class Constraint(click.ParamType):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Return the text, or fail if it is no constraint."""
-        from metricwise.decisions.guarantees import Constraint as Checked
+        from metricwise.decisions.group_constraints import separate_constraints
+        from metricwise.decisions.guarantees import parse_constraints
 
         try:
-            Checked.of(str(value))
+            parse_constraints(separate_constraints(str(value)).pooled)
         except ValueError as error:
             self.fail(str(error), param, ctx)
         return str(value)

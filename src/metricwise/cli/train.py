@@ -28,6 +28,7 @@ from metricwise.cli.options import (
     pos_label_option,
 )
 from metricwise.cli.queries import find_query_column
+from metricwise.cli.reviews import collect_facts, describe, review_options, sends_to_review
 
 _SAMPLES_BETWEEN_CHECKPOINTS = 100_000
 
@@ -57,13 +58,22 @@ _SAMPLES_BETWEEN_CHECKPOINTS = 100_000
 )
 @click.option("--n-features", type=click.IntRange(min=1), help="Most features that feature-selecting-svm selects.")
 @click.option(
-    "--subject-to", multiple=True, type=Constraint(), help='A guarantee for new samples, such as "precision>=0.9".'
+    "--subject-to",
+    multiple=True,
+    type=Constraint(),
+    help='A guarantee for new samples: "precision>=0.9", "recall>=0.8 of fraud", or "recall>=0.8 by region" per group.',
+)
+@click.option(
+    "--group-thresholds",
+    is_flag=True,
+    help="One threshold per group, for guarantees by group; otherwise all share one.",
 )
 @click.option(
     "--confidence",
     type=click.FloatRange(0, 1, True, True),
     help="Probability that guarantees, also those of measures such as recall@precision:0.9, hold; 0.95 by default.",
 )
+@review_options
 @click.option("--stream", is_flag=True, help="Read the file in chunks, for files larger than memory.")
 @click.option("--passes", default=1, show_default=True, type=click.IntRange(min=1), help="Passes over a stream.")
 @click.option("--classes", help="All labels of a stream, separated by commas; by default those of its first chunk.")
@@ -137,7 +147,7 @@ def train(
         model, facts = _train_in_memory(console, data, algorithm, settings, data_options, groups, drop, started)
         _save(ctx.obj, model, out, None if is_read_once(data) else data)
     facts |= {"model": out, "measure": measure, "seconds": time.perf_counter() - started}
-    facts |= _collect_quality(model)
+    facts |= _collect_quality(model) | collect_facts(model)
     return Outcome(_format_summary(model, facts), facts)
 
 
@@ -190,7 +200,8 @@ def _train_in_memory(
     with console.progress(f"training {algorithm} for {settings.measure}"):
         entry.load()  # imports count, too
         settings = algorithms.deduct_seconds(settings, time.perf_counter() - started)
-        model = algorithms.build_estimator(algorithm, settings, table.X).fit(table.X, table.y, **given)
+        y = algorithms.name_labels(table, settings)
+        model = algorithms.build_estimator(algorithm, settings, table.X).fit(table.X, y, **given)
     n_features = None if table.kinds else int(table.X.shape[1])
     # Later files without column names have the groups at the same position.
     unused = (*drop, groups) if isinstance(groups, int) else drop
@@ -386,6 +397,7 @@ def _format_summary(model: Any, facts: dict[str, Any]) -> str:
         lines.append(
             f"{facts['measure']} expected on new samples: {facts['expected']:.4f} (90 %: {low:.4f} to {high:.4f})"
         )
+    lines += describe(facts)
     if "recent" in facts:
         lines.append(f"{facts['measure']} of recent samples, predicted before training on them: {facts['recent']:.4f}")
     if "certificate" in facts:
@@ -397,5 +409,5 @@ def _format_summary(model: Any, facts: dict[str, Any]) -> str:
 
         lines.append(describe_worth(facts["measure"], "the training samples", **facts["worth"]))
     if facts["algorithm"] == "auto":
-        lines.append(model.explain())
+        lines.append((model.estimator_ if sends_to_review(model) else model).explain())
     return "\n".join(lines)

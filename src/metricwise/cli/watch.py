@@ -11,7 +11,6 @@ import click
 from metricwise.cli.console import Console, Outcome, command, format_table
 from metricwise.cli.models import (
     check_output,
-    find_review_label,
     get_table_info,
     is_read_once,
     load_model,
@@ -20,6 +19,7 @@ from metricwise.cli.models import (
     write_text,
 )
 from metricwise.cli.options import Column, ColumnKey, DataOptions, data_options
+from metricwise.cli.reviews import sends_to_review
 
 if TYPE_CHECKING:
     from metricwise import GuaranteeMonitor
@@ -143,12 +143,14 @@ def _read_outcomes(console: Console, model: Any, path: str, options: DataOptions
         with console.progress("predicting"):
             return _Outcomes(truth, model.predict(table.X), model.decision_function(table.X))
     targets = list(options.target) or get_table_info(model).get("target") or []
-    if len(targets) != 1:
+    if len(targets) > 1:
+        raise click.UsageError("the model predicts several targets from the features: leave --prediction out")
+    if not targets:
         raise click.UsageError("name the column of the true labels by --target")
     named = [targets[0], columns.prediction, *([] if columns.score is None else [columns.score])]
     texts = [_read_column(path, which, options) for which in named]
     truth = _convert_labels(texts[0], model, path, f"column {named[0]!r}")
-    predicted = _convert_labels(texts[1], model, path, f"column {named[1]!r}", find_review_label(model))
+    predicted = _convert_labels(texts[1], model, path, f"column {named[1]!r}", _list_review_label(model))
     return _Outcomes(truth, predicted, None if columns.score is None else _read_scores(texts[2], path))
 
 
@@ -176,6 +178,10 @@ def _convert_labels(texts: list[str], model: Any, path: str, where: str, review:
                 "Give outcomes when both labels are known"
             )
     return [known[label] for label in texts]
+
+
+def _list_review_label(model: Any) -> tuple[Any, ...]:
+    return (model.review_label_,) if sends_to_review(model) else ()
 
 
 def _read_scores(texts: list[str], path: str) -> list[float]:

@@ -1,4 +1,4 @@
-"""Adapt a decision to other shares of the classes: probabilities, thresholds and the score to expect."""
+"""Adapt a decision to other class priors: probabilities, thresholds and the score to expect."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _SEED = 0
 def note_samples(
     task: Task, decision: Decision, chosen: Threshold, samples: ScoredSamples, sizes: Any = ()
 ) -> Decision:
-    """Return a decision with what its adaptation to other shares of the classes needs; unchanged for labels.
+    """Return a decision with what its adaptation to other class priors needs; unchanged for labels.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def get_samples(task: Task, data: AdaptationData) -> ScoredSamples:
 
 
 def estimate_prior(task: Task, data: AdaptationData, scores: Floats) -> PriorEstimate:
-    """Estimate the shares of the classes among unlabelled samples, with intervals.
+    """Estimate the class priors among unlabelled samples, with intervals.
 
     The interval accounts for the number of unlabelled samples (Fisher information) and for the calibration, which is
     fitted again, by one step of Newton, on resamples of the out-of-fold samples (a Bayesian bootstrap).
@@ -86,7 +86,7 @@ def estimate_prior(task: Task, data: AdaptationData, scores: Floats) -> PriorEst
     Warns
     -----
     UserWarning
-        If other shares of the classes do not explain the scores.
+        If other class priors do not explain the scores.
     """
     samples, n_samples = get_samples(task, data), len(scores)
     calibration = ClassCalibration.of(fit_calibration(task, samples))
@@ -103,7 +103,7 @@ def estimate_prior(task: Task, data: AdaptationData, scores: Floats) -> PriorEst
     if not is_explained(Mixture(by_class, data.folds, calibration), columns):
         warnings.warn(
             "the scores of X_new are not those of a mixture of the classes of training: more has changed than the "
-            "shares of the classes, and the adapted model may be wrong. Label some of the new samples and train again",
+            "class priors, and the adapted model may be wrong. Label some of the new samples and train again",
             UserWarning,
             stacklevel=3,
         )
@@ -117,7 +117,7 @@ def make_estimate(
     training: Floats,
     n_samples: int | None = None,
 ) -> PriorEstimate:
-    """Return shares of the classes as users see them: of two classes, that of the positive one."""
+    """Return class priors as users see them: of two classes, that of the positive one."""
     if not task.is_binary:
         return PriorEstimate(shares, interval, training, n_samples)
     (_, low), (_, high) = interval
@@ -165,7 +165,7 @@ def _compare_calibrations(samples: ScoredSamples, calibration: ClassCalibration,
 
 
 def adapt_decision(task: Task, decision: Decision, rule: ThresholdRule, prior: PriorEstimate) -> Decision:
-    """Return a decision for other shares of the classes.
+    """Return a decision for other class priors.
 
     Probabilities are calibrated out of fold and multiplied by the ratio of new and old shares. The threshold is chosen
     again, on out-of-fold samples with weights by which the classes have the new shares; one that a user has assigned
@@ -233,7 +233,7 @@ def _keep_assigned(task: Task, decision: Decision, calibration: Calibration, pri
     if not decision.is_probability:
         raise ValueError(
             "the threshold of the model was assigned, and it is not a probability, so that nothing tells how it "
-            "depends on the shares of the classes: adapt a model as it was trained, and assign the threshold afterwards"
+            "depends on the class priors: adapt a model as it was trained, and assign the threshold afterwards"
         )
     unknown = float("nan"), float("nan")
     adapted = replace(
@@ -252,7 +252,7 @@ def _keep_assigned(task: Task, decision: Decision, calibration: Calibration, pri
 def _widen(
     task: Task, decision: Decision, samples: ScoredSamples, prior: PriorEstimate, data: AdaptationData
 ) -> Decision:
-    """Return a decision whose expected interval allows for unequal weights and for other shares of the classes."""
+    """Return a decision whose expected interval allows for unequal weights and for other class priors."""
     weights = samples.weights
     effect = max(1.0, float(np.sum(weights**2 / data.weights) / weights.sum()))  # of Kish
     assert decision.posterior is not None  # every chosen decision has one

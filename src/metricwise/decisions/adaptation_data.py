@@ -1,4 +1,4 @@
-"""What a model stores to be adapted to other shares of the classes: some of its out-of-fold samples."""
+"""What a model stores to be adapted to other class priors: some of its out-of-fold samples."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ import numpy as np
 from metricwise._state import stored_fields
 from metricwise._typing import Floats, Indices, Integers
 
-_MOST_PER_CLASS = 1000
+_MOST_PER_CLASS, _LEAST_PER_CLASS = 1000, 10
+_MOST_SCORES = 1_000_000  # of all samples and classes
 _PARTS = 5
 
 
 @stored_fields(version=1)
 @dataclass(frozen=True)
 class AdaptationData:
-    """Out-of-fold samples from which thresholds are chosen again for other shares of the classes.
+    """Out-of-fold samples from which thresholds are chosen again for other class priors.
 
     Attributes
     ----------
@@ -57,7 +58,9 @@ class AdaptationData:
         (1099, [510, 589], [0.9802, 0.0198])
         """
         n_classes = int(codes.max()) + 1
-        kept = np.sort(np.concatenate([_spread(codes == code, code, scores, weights) for code in range(n_classes)]))
+        most = _most_per_class(n_classes)
+        chosen = [_spread(codes == code, code, scores, weights, most) for code in range(n_classes)]
+        kept = np.sort(np.concatenate(chosen))
         whole, part = np.bincount(codes, weights, n_classes), np.bincount(codes[kept], weights[kept], n_classes)
         fold = np.repeat(np.arange(len(sizes)), sizes)
         counts = np.bincount(fold[kept], minlength=len(sizes)) if len(sizes) else np.zeros(0)
@@ -66,14 +69,14 @@ class AdaptationData:
 
     @property
     def prior(self) -> Floats:
-        """The shares of the classes in training."""
+        """The class priors in training."""
         counts = np.bincount(self.codes, self.weights)
         return np.asarray(counts / counts.sum())
 
     @property
     def folds(self) -> Integers:
-        """The fold of each sample; without folds, parts that are interleaved."""
-        if not self.sizes.size:
+        """The fold of each sample; interleaved parts if there are no folds, or a single one."""
+        if np.count_nonzero(self.sizes) < 2:
             return np.arange(self.codes.size) % _PARTS
         return np.repeat(np.arange(self.sizes.size), self.sizes)
 
@@ -82,11 +85,22 @@ class AdaptationData:
         return replace(self, is_assigned=True)
 
 
-def _spread(has_class: Any, code: int, scores: Floats, weights: Floats) -> Indices:
+def _most_per_class(n_classes: int) -> int:
+    """Return how many samples of a class are stored: each has a score for every class, so that many classes get few.
+
+    Examples
+    --------
+    >>> _most_per_class(2), _most_per_class(100), _most_per_class(5000)
+    (1000, 100, 10)
+    """
+    return max(_LEAST_PER_CLASS, min(_MOST_PER_CLASS, _MOST_SCORES // n_classes**2))
+
+
+def _spread(has_class: Any, code: int, scores: Floats, weights: Floats, most: int) -> Indices:
     """Return samples of a class with weight, evenly spaced in the order of the score that speaks for the class."""
     own = np.flatnonzero(has_class & (weights > 0.0))
-    if own.size <= _MOST_PER_CLASS:
+    if own.size <= most:
         return own
     column = scores[own] if scores.ndim == 1 else scores[own, code]
-    places = ((np.arange(_MOST_PER_CLASS) + 0.5) * own.size / _MOST_PER_CLASS).astype(np.int64)
+    places = ((np.arange(most) + 0.5) * own.size / most).astype(np.int64)
     return np.asarray(own[np.argsort(column, kind="stable")[places]])

@@ -149,7 +149,7 @@ class ClassCalibration:
         return class_likelihoods(self.log_probabilities(scores), counts / counts.sum())
 
     def find_shares(self, samples: ScoredSamples, scores: Floats) -> Floats:
-        """Return the most likely shares of the classes among new samples.
+        """Return the most likely class priors among new samples.
 
         Parameters
         ----------

@@ -139,9 +139,9 @@ class Decision:
         Makes of scores the log-odds or log-probabilities that users see as probabilities; None where these are the
         model's own.
     adaptation : AdaptationData or None
-        What the adaptation to other shares of the classes needs; None if that is not stored.
+        What the adaptation to other class priors needs; None if that is not stored.
     prior : PriorEstimate or None
-        The shares of the classes that the decision was adapted to; None for those of training.
+        The class priors that the decision was adapted to; None for those of training.
     """
 
     threshold: Threshold

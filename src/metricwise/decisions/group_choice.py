@@ -23,6 +23,7 @@ from metricwise.decisions.joint_thresholds import (
     JointChoice,
     Tables,
     Value,
+    add_tables,
     choose_corner,
     choose_jointly,
     improve_choice,
@@ -33,6 +34,7 @@ _MOST_SHARED = 10_000  # shared thresholds that are considered, evenly spaced if
 _MOST_INTERVALS = (24, 8, 4)
 _MOST_STEPS = 200  # of the order in which thresholds are tested
 _MARGINS = 20  # margins that thresholds per group are chosen for
+_WIDER_MARGINS = 5  # beyond the widest of these
 _WIDEST_MARGIN = 5.0  # standard deviations, from which on margins need not be told apart
 _ROUNDING = 1e-12
 
@@ -80,7 +82,18 @@ class SharedThresholds:
         front = front if front.size else order[:1]
         if front.size > _MOST_STEPS:
             front = front[np.unique(np.linspace(0, front.size - 1, _MOST_STEPS).astype(np.int64))]
+        extreme = _find_extreme(margins, values)
+        if values[extreme] < values[front[0]]:
+            front = np.concatenate([[extreme], front])
         return OrderedThresholds(self._curve.thresholds[front], margins[front])
+
+
+def _find_extreme(margins: Floats, values: Floats) -> int:
+    """Return the safest threshold: of those with the widest margin, the one that is worst by the measure.
+
+    Where several have the same margin, such as a recall of 1 on the samples, the others owe it to chance.
+    """
+    return int(np.argmin(np.where(margins == margins.max(), values, np.inf)))
 
 
 class _Spread(NamedTuple):
@@ -136,22 +149,36 @@ class ThresholdsByGroup:
     def safest(self) -> Floats:
         """Return the thresholds with the widest margins."""
         margin = self._widest_margin
-        while (found := self._choose(margin)) is None:
+        while (found := self._choose(margin, is_limited=True)) is None:
             margin = margin / 2.0 if margin > 0.1 else min(2.0 * margin, -0.1)
         return self._rows([found])
 
     def order(self) -> OrderedThresholds:
-        """Return the best thresholds for margins that shrink, each better by the measure than all before it."""
-        widest = self._widest_margin
-        margins = np.linspace(min(widest, _WIDEST_MARGIN), min(0.0, widest), _MARGINS + 1)
-        found = [(margin, self._choose(margin)) for margin in [widest, *margins.tolist()]]
-        kept: list[tuple[float, JointChoice]] = []
+        """Return the best thresholds for margins that shrink, each better by the measure than all before it.
+
+        A group that cannot have the margin has its widest: small groups do not keep large ones from being safe.
+        """
+        widest = max(self._widest_margin, 0.0)
+        margins = np.linspace(min(widest, _WIDEST_MARGIN), 0.0, _MARGINS + 1)
+        if widest > _WIDEST_MARGIN:
+            margins = np.concatenate([np.linspace(widest, _WIDEST_MARGIN, _WIDER_MARGINS, endpoint=False), margins])
+        found = [(margin, self._choose(margin, is_limited=True)) for margin in margins.tolist()]
+        kept = self._start()
         for margin, choice in found:
             if choice is not None and (not kept or choice.value > kept[-1][1].value):
                 kept.append((margin, choice))
         if not kept:
             return OrderedThresholds(self.safest(), np.array([-np.inf]))
         return OrderedThresholds(self._rows([choice for _, choice in kept]), np.array([margin for margin, _ in kept]))
+
+    def _start(self) -> list[tuple[float, JointChoice]]:
+        """Return the safest thresholds of all groups as the start of the order; none if only differences are bound."""
+        if self._differences or self.aim.pooled:
+            return []
+        parts = zip(self._own_margins, self._curves, strict=True)
+        chosen = np.array([_find_extreme(own, np.asarray(self.aim.table.value(*one.tables))) for own, one in parts])
+        value = float(np.asarray(self.aim.table.value(*add_tables(self._curves, chosen)))[0])
+        return [(np.inf, JointChoice(chosen, value))]
 
     def _rows(self, choices: list[JointChoice]) -> Floats:
         return np.array(
@@ -173,15 +200,21 @@ class ThresholdsByGroup:
 
     @cached_property
     def _widest_margin(self) -> float:
-        """The widest margin that every group can have on its own."""
+        """The widest margin that any group can have on its own."""
         own = [float(margins.max()) for margins in self._own_margins]
         pairs = zip(self._differences, self._spreads, strict=True)
         between = [float(one.constraint.bound / spread.at(np.ones(1))[0]) for one, spread in pairs]
-        return max(min([*own, *between, 1e3]), -1e3)
+        finite = [one for one in (*own, *between) if np.isfinite(one)]
+        return max(finite, default=0.0)
 
-    def _choose(self, margin: float) -> JointChoice | None:
-        """Return the best combination whose constraints hold by a margin, in standard deviations."""
-        allowed = [margins >= margin for margins in self._own_margins]
+    def _choose(self, margin: float, is_limited: bool = False) -> JointChoice | None:
+        """Return the best combination whose constraints hold by a margin, in standard deviations.
+
+        If the margin ``is_limited``, it is no wider for a group than that group can have.
+        """
+        allowed = [
+            margins >= (min(margin, float(margins.max())) if is_limited else margin) for margins in self._own_margins
+        ]
 
         def value(tables: Tables) -> Floats:
             values = np.asarray(self.aim.table.value(*tables), dtype=np.float64)

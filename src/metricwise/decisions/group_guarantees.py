@@ -18,7 +18,7 @@ import numpy as np
 
 from metricwise._typing import Floats
 from metricwise.decisions.difference_test import difference_bound, difference_p_value
-from metricwise.decisions.group_aim import GroupAim, GroupedSamples
+from metricwise.decisions.group_aim import GroupAim, GroupedSamples, shares_by_group, standard_deviations
 from metricwise.decisions.group_choice import SharedThresholds, ThresholdsByGroup
 from metricwise.decisions.group_constraints import GroupConstraint
 from metricwise.decisions.guarantees import Constraint, UnreachableGuaranteeError
@@ -60,8 +60,9 @@ def find_guaranteed_thresholds(
     for number in range(len(rows)):
         if any(True for _ in find_broken(aim, [one[:, :, number] for one in tables], level)):
             if number == 0:
-                first = [one[:, :, 0] for one in tables]
-                raise UnreachableGuaranteeError(_refuse(aim, confidence, first, rows[0], shown))
+                nearest = _find_nearest(aim, confidence, aim.tables(ordering.samples, rows))
+                own = [one[:, :, nearest] for one in tables]
+                raise UnreachableGuaranteeError(_refuse(aim, confidence, own, rows[nearest], shown))
             return rows[:number]
     return rows
 
@@ -119,6 +120,21 @@ def _test_differences(one: GroupConstraint, tables: Floats, groups: tuple[Any, .
 
 def _describe_group(where: str, table: Floats) -> str:
     return f"{where} ({table.sum():.0f} samples, {table[0] + table[2]:.0f} positive)"
+
+
+def _find_nearest(aim: GroupAim, confidence: float, tables: list[Floats]) -> int:
+    """Return the row whose own samples guarantee most, compared with what is wanted."""
+    room = []
+    bounds = [(one, tables[0].sum(axis=0)[None]) for one in aim.pooled]
+    bounds += [(one.constraint, tables[aim.column_of(one)]) for one in aim.constraints if not one.is_difference]
+    for constraint, own in bounds:
+        sign = 1.0 if constraint.is_lower_bound else -1.0
+        room += [sign * (constraint.guaranteed_bound(confidence, *cells) - constraint.bound) for cells in own]
+    for one in (one for one in aim.constraints if one.is_difference):
+        shares, among = shares_by_group(one.constraint, tables[aim.column_of(one)])
+        spread = np.sqrt(2.0) * standard_deviations(shares, among).max(axis=0)
+        room.append(one.constraint.bound - np.ptp(np.nan_to_num(shares), axis=0) - spread)
+    return int(np.argmax(np.min(room, axis=0)))
 
 
 def _refuse(aim: GroupAim, confidence: float, tables: list[Floats], thresholds: Any, shown: Shown) -> str:

@@ -56,7 +56,7 @@ def is_explained(mixture: Mixture, scores: Floats) -> bool:
 
 
 def _draw(samples: ScoredSamples, is_own: Mask, shares: Floats, n_samples: int, random: np.random.Generator) -> Floats:
-    """Return scores drawn with given shares of the classes, from one fold where it has the class."""
+    """Return scores drawn with given class priors, from one fold where it has the class."""
     counts = random.multinomial(n_samples, shares)
     parts = []
     for code, count in enumerate(counts.tolist()):

@@ -8,7 +8,9 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from metricwise._state import StoredState
+from metricwise._typing import Mask
 from metricwise.decisions.binary import ThresholdRule
+from metricwise.decisions.class_outcomes import Kind, encode_class_outcomes
 from metricwise.decisions.group_constraints import separate_constraints
 from metricwise.decisions.guarantee_watch import GuaranteeStatus, GuaranteeWatch, History
 from metricwise.decisions.guarantees import Constraint, parse_constraints
@@ -29,6 +31,7 @@ class GuaranteeMonitor:
         ``subject_to`` (or for `RecallAtPrecision` or `PrecisionAtRecall`), all of whose constraints are watched; a
         constraint such as "precision>=0.9" or ``("precision", ">=", 0.9)``; or a list of constraints. Shares of the
         labels are "precision", "recall", "specificity", "npv", "false_positive_rate", "positive_rate" and "accuracy".
+        Guarantees of several classes or labels are watched one by one, each of its class or label; they need a model.
     alpha : float, default=0.05
         Probability of a false alarm, of all guarantees together. Intervals hold with probability 1 - alpha.
 
@@ -49,8 +52,8 @@ class GuaranteeMonitor:
         Whether scores are no longer distributed as they were on the samples that the guarantee was tested on; false
         with probability at most ``alpha``, apart from that of the alarm. No label is needed, so it can come long before
         an alarm; but scores can change while the guarantee is kept, and the guarantee can break while they do not. None
-        if there is nothing to compare with: ``guarantee`` is no model, or one without a guarantee
-        (``confidence=None``).
+        if there is nothing to compare with: ``guarantee`` is no model, one of several classes or labels, or one without
+        a guarantee (``confidence=None``).
     n_scores_seen : int
         Scores seen.
 
@@ -92,7 +95,8 @@ class GuaranteeMonitor:
     """
 
     __stored_state__: ClassVar[StoredState] = StoredState(
-        version=1, attributes=("alpha", "n_seen", "_watches", "_scores", "_labels", "_positive", "_points_up", "_last")
+        version=2,
+        attributes=("alpha", "n_seen", "_watches", "_scores", "_labels", "_positive", "_points_up", "_last", "_kind"),
     )
 
     alpha: float
@@ -103,6 +107,7 @@ class GuaranteeMonitor:
     _positive: Any
     _points_up: bool
     _last: Position | None
+    _kind: Kind
 
     def __init__(self, guarantee: Any, alpha: float = 0.05) -> None:
         if isinstance(alpha, bool) or not isinstance(alpha, Real) or not 0.0 < float(alpha) < 1.0:
@@ -117,6 +122,7 @@ class GuaranteeMonitor:
         self._labels, self._positive = source.classes
         self._points_up = source.points_up
         self._last = None
+        self._kind = source.kind
 
     def __repr__(self) -> str:
         guarantees = [watch.constraint for watch in self._watches]
@@ -127,9 +133,10 @@ class GuaranteeMonitor:
 
         Parameters
         ----------
-        y_true : label or array of shape (n_outcomes,)
-            True labels: those of the model or, without a model, 0 and 1, -1 and 1, or booleans.
-        y_pred : label or array of shape (n_outcomes,)
+        y_true : label or array of shape (n_outcomes,) or (n_outcomes, n_labels)
+            True labels: those of the model or, without a model, 0 and 1, -1 and 1, or booleans. A matrix of zeros and
+            ones for a model of several labels.
+        y_pred : label or array of shape (n_outcomes,) or (n_outcomes, n_labels)
             Predicted labels.
         scores : float or array of shape (n_outcomes,), optional
             The model's ``decision_function`` of the samples, for `score_warning`. Leave them out if `update_scores` had
@@ -142,17 +149,29 @@ class GuaranteeMonitor:
         -------
         self
         """
-        labels, review = self._labels[:2], self._labels[2:]
-        y_true, y_pred, n_outcomes = leave_out_reviews(y_true, y_pred, review)
-        truth, predicted, classes = encode_outcomes(y_true, y_pred, Classes(tuple(labels), self._positive))
-        last = self._last if order is None else check_order(order, n_outcomes, self._last)
+        labels, outcomes, n_given = self._encode(y_true, y_pred)
+        last = self._last if order is None else check_order(order, n_given, self._last)
         if scores is not None:
-            self.update_scores(as_scores(scores, n_outcomes))
-        for watch in self._watches:
+            self.update_scores(as_scores(scores, n_given))
+        for watch, (truth, predicted) in zip(self._watches, outcomes, strict=True):
             watch.update(truth, predicted, self.n_seen)
-        self.n_seen += truth.size
-        self._labels, self._last = [*classes.labels, *review], last
+        self.n_seen += outcomes[0][0].size
+        self._labels, self._last = labels, last
         return self
+
+    def _encode(self, y_true: Any, y_pred: Any) -> tuple[list[Any], list[tuple[Mask, Mask]], int]:
+        """Return the labels known from now on, truth and predictions as each guarantee counts them, and their number.
+
+        Samples that were sent to review count in the number only.
+        """
+        if self._kind != "binary":
+            found = encode_class_outcomes(y_true, y_pred, self._labels, self._kind)
+            outcomes = [found.of(watch.constraint) for watch in self._watches]
+            return self._labels, outcomes, outcomes[0][0].size
+        labels, review = self._labels[:2], self._labels[2:]
+        y_true, y_pred, n_given = leave_out_reviews(y_true, y_pred, review)
+        truth, predicted, classes = encode_outcomes(y_true, y_pred, Classes(tuple(labels), self._positive))
+        return [*classes.labels, *review], [(truth, predicted)] * len(self._watches), n_given
 
     def update_scores(self, scores: Any) -> Self:
         """Compare scores of samples whose labels are not known yet with those that the guarantee was tested on.
@@ -220,6 +239,8 @@ class GuaranteeMonitor:
         return bool(
             self.alpha == other.alpha
             and [watch.constraint for watch in self._watches] == [watch.constraint for watch in other._watches]
+            and self._kind == other._kind
+            and (self._kind == "binary" or self._labels == other._labels)
             and self._positive == other._positive
             and self._points_up == other._points_up
             and _same_reference(self._scores, other._scores)
@@ -244,6 +265,7 @@ class _Source(NamedTuple):
     classes: Any = ([1], 1)
     points_up: bool = True
     reference: ScoreReference | None = None
+    kind: Kind = "binary"
 
 
 def _read_constraints(given: Any) -> list[Constraint]:
@@ -254,6 +276,12 @@ def _read_constraints(given: Any) -> list[Constraint]:
         raise ValueError(_describe_wanted(given)) from error
     if not constraints:
         raise ValueError(_describe_wanted(given))
+    named = next((one for one in constraints if one.of_class is not None), None)
+    if named is not None:
+        raise ValueError(
+            f"{str(named)!r} is about one of several classes or labels, which only a model knows: give a classifier "
+            f"trained with subject_to={str(named)!r} as the guarantee"
+        )
     return _refuse_repeated(constraints)
 
 
@@ -302,6 +330,9 @@ def _read_model(model: Any) -> _Source:
             f"the {name} was trained without subject_to, so that there is no guarantee to watch: train it with "
             "subject_to='precision>=0.9', or give the constraint itself in place of the model"
         )
+    if not task.is_binary:
+        kind: Kind = "multilabel" if task.is_multilabel else "multiclass"
+        return _Source(_refuse_repeated(constraints), (task.names, None), kind=kind)
     reference: ScoreReference | None = decision.reference
     if reference is not None:
         margins = decision.margins(reference.cuts)

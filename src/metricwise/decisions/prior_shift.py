@@ -1,4 +1,4 @@
-r"""Prior shift: the shares of the classes change, what samples of each class look like does not.
+r"""Prior shift: the class priors change, what samples of each class look like does not.
 
 With class probabilities p_k of training shares q_k, those of new shares r_k are proportional to p_k r_k / q_k. The same
 formula undoes subsampling and class weights. New shares are estimated from unlabelled samples by expectation
@@ -24,7 +24,7 @@ _WIDEST_INTERVAL = 0.4  # of the share of a class, for an estimate to be accepte
 
 
 class UndeterminedPriorError(ValueError):
-    """Unlabelled samples do not determine the shares of the classes: too few, or scored alike in all classes.
+    """Unlabelled samples do not determine the class priors: too few, or scored alike in all classes.
 
     Attributes
     ----------
@@ -109,7 +109,7 @@ def class_likelihoods(log_probabilities: Floats, prior: Floats) -> Floats:
 
 
 def maximise_likelihood(likelihoods: Floats, weights: Floats | None = None, start: Floats | None = None) -> Floats:
-    """Return the shares of the classes with the largest likelihood.
+    """Return the class priors with the largest likelihood.
 
     Steps of expectation maximisation are extrapolated (squared iterative methods, Varadhan and Roland 2008) where that
     raises the likelihood at least as much.

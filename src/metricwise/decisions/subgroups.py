@@ -118,14 +118,14 @@ def _find_column(name: str, X: Any, given: Any) -> Any:
             return given
         if name in names:
             return given[name]
-        raise ValueError(f"sensitive_features has no column {name!r}, which a constraint is by; it has {_quote(names)}")
+        raise ValueError(f"sensitive_features has no column {name!r}, which groups are by; it has {_quote(names)}")
     names = _column_names(X)
     if names is not None and name in names:
         return X[name]
     where = "X has no column names" if names is None else f"X has no column {name!r}"
     raise ValueError(
-        f"a constraint is by {name!r}, but {where}: name a column of a data frame, or give the group of every sample "
-        "as sensitive_features"
+        f"groups are by {name!r}, but {where}: name a column of a data frame, or give the group of every sample as "
+        "sensitive_features"
     )
 
 

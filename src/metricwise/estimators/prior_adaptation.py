@@ -1,4 +1,4 @@
-"""Adapt a trained model to other shares of the classes."""
+"""Adapt a trained model to other class priors."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _ROUNDING = 1e-6
 
 
 def adapt_prior(model: Any, X_new: Any = None, prior: Any = None) -> Any:
-    """Return a copy of a trained model for other shares of the classes (prior shift).
+    """Return a copy of a trained model for other class priors (prior shift).
 
-    The shares of the classes, the prior, differ between training and use: after subsampling, in another season, or in
+    The class priors differ between training and use: after subsampling, in another season, or in
     another clinic. If samples of each class look the same as before, the model needs no new labels. The prior is given,
     or estimated from unlabelled samples by expectation maximisation [1]_. Probabilities are calibrated out of fold and
     multiplied by the ratio of the new prior to that of training; thresholds are chosen again for the measure.
@@ -136,7 +136,7 @@ def _estimate(model: Any, data: AdaptationData, X_new: Any) -> PriorEstimate:
 
 
 def _read_prior(task: Task, given: Any) -> Floats:
-    """Return the shares of the classes, the negative and the positive one of two; ValueError if they are none."""
+    """Return the class priors, the negative and the positive one of two; ValueError if they are none."""
     classes = task.classes
     if isinstance(given, Mapping):
         values = _read_mapping(given, classes)

@@ -84,7 +84,7 @@ class ThresholdedClassifier(ClassifierMixin, BaseEstimator):
 
     @property
     def prior_(self) -> PriorEstimate:
-        """The shares of the classes that `metricwise.adapt_prior` has adapted the model to; other models have none."""
+        """The class priors that `metricwise.adapt_prior` has adapted the model to; other models have none."""
         check_is_fitted(self, "measure_")
         if self._decision.prior is None:
             raise AttributeError("the model has no prior_: metricwise.adapt_prior returns models that have one")

@@ -200,6 +200,11 @@ def expectation_of(model: Any) -> tuple[float, float, float] | None:
     return None
 
 
+def prior_of(model: Any) -> str | None:
+    """Return the prior that `metricwise.adapt_prior` has adapted a model to, in words; None for other models."""
+    return next((str(layer.prior_) for layer in layers(model) if hasattr(layer, "prior_")), None)
+
+
 _WITH_SETTINGS = (NDCG, PartialAuc, PrecisionAtK, PrecisionAtRecall, RecallAtK, RecallAtPrecision, TwoWayPartialAuc)
 _USUAL_GAIN = ("gain", "linear")
 _TITLES = {

@@ -35,6 +35,7 @@ from metricwise.reporting.models import (
     expectation_of,
     explanation_of,
     layers,
+    prior_of,
     title_of,
 )
 from metricwise.reporting.predictions import NOUNS, Predictions, Problem
@@ -125,9 +126,12 @@ def training(model: Any, measure: Measure, is_declared: bool) -> Markup:
     explanation = explanation_of(model)
     if explanation:
         parts += [paragraph(line) for line in explanation.splitlines() if not line.startswith("- ")]
-    expected = expectation_of(model)
-    if expected and not explanation:
-        parts.append(paragraph(_describe_expectation(title_of(measure), *expected)))
+    expected, prior = expectation_of(model), prior_of(model)
+    if prior and not explanation:
+        parts.append(paragraph(f"It was adapted to the prior {prior}."))
+    if expected and not explanation and not np.isnan(expected[0]):
+        found = "Out of fold, weighted for this prior" if prior else "Out of fold, while it was trained"
+        parts.append(paragraph(_describe_expectation(f"{found}, its {title_of(measure)} was", *expected)))
     settings = [
         (name, value, type(layer).__name__) for layer in shown for name, value in changed_settings(layer).items()
     ]
@@ -137,8 +141,8 @@ def training(model: Any, measure: Measure, is_declared: bool) -> Markup:
     return section("model", "What was trained, and why", *parts)
 
 
-def _describe_expectation(title: str, value: float, low: float, high: float) -> str:
-    found = f"Out of fold, while it was trained, its {title} was {number(value)}"
+def _describe_expectation(start: str, value: float, low: float, high: float) -> str:
+    found = f"{start} {number(value)}"
     if np.isnan([low, high]).any():
         return f"{found}; training evaluated too few samples for an interval."
     return f"{found}; on as many new samples, {spread((low, high))} was to be expected (90 %)."

@@ -11,11 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from metricwise._sklearn import count_samples
 from metricwise.io.atomic import atomic_file
 from metricwise.measures import Measure, get_measure
-from metricwise.reporting import overview, sections, watching
+from metricwise.reporting import overview, reviews, sections, watching
 from metricwise.reporting.evaluation import evaluate, evaluate_constant, resolve_measure, threshold_measure
 from metricwise.reporting.explorer import ExplorerProblem, explorer_data
+from metricwise.reporting.group_tables import drop_weightless_groups, find_columns_by, groups_section
 from metricwise.reporting.importance import ImportanceSettings, compute_importance
 from metricwise.reporting.models import measure_of, name_of, title_of
 from metricwise.reporting.page_document import make_document
@@ -87,6 +89,7 @@ def report(
     pos_label: Any = None,
     sample_weight: Any = None,
     groups: Any = None,
+    by: Any = None,
     confidence: float = 0.9,
     importance_seconds: float = 5.0,
     random_state: int = 0,
@@ -124,6 +127,9 @@ def report(
     groups : array of shape (n_samples,), optional
         Samples that belong together, such as those of one patient, have the same entry. Intervals are then for samples
         of new groups; counts and values stay the same.
+    by : str, list of str, data frame or dict, optional
+        Columns whose groups have a table of their own, for two classes: names of columns of X, or columns of values by
+        name. By default those that the constraints of the model are by, as far as X has them.
     confidence : float, default=0.9
         Confidence level of the intervals.
     importance_seconds : float, default=5.0
@@ -150,7 +156,10 @@ def report(
     """
     if not 0.0 < confidence < 1.0:
         raise ValueError(f"confidence must lie between 0 and 1, got {confidence!r}")
+    columns, given_weight = find_columns_by(model, X, by, count_samples(X)), sample_weight
     X, y, sample_weight, groups = drop_weightless(X, y, sample_weight, groups)
+    X, y, sample_weight, groups, reviewed = reviews.set_reviews_aside(model, X, y, sample_weight, groups)
+    _refuse_reviews(compare or {})
     found = collect_predictions(model, X, y, pos_label, label_names, sample_weight, groups)
     given, is_declared = measure_of(model, found.kind != "binary") if measure is None else (get_measure(measure), True)
     criterion = resolve_measure(given, found)
@@ -163,16 +172,20 @@ def report(
     evaluated = evaluate([found, *others.values()], criterion, confidence, random_state)
     explored = _select_problems(found, criterion)
     settings = ImportanceSettings(feature_names, importance_seconds, confidence, random_state)
-    importance = compute_importance(model, X, y, criterion, pos_label, sample_weight, settings, found.groups)
+    importance = None
+    if reviewed is None:  # shuffled samples would be sent to review
+        importance = compute_importance(model, X, y, criterion, pos_label, sample_weight, settings, found.groups)
     named = title or f"{name_of(model)}: {title_of(criterion)}"
     parts = [
         overview.headline(named, criterion, evaluated[0], found, samples, is_declared),
         overview.training(model, criterion, is_declared),
         overview.class_tables(found) if found.kind != "binary" else None,
+        reviews.review_section(reviewed, criterion),
         watching.guarantees(model, found),
+        groups_section(drop_weightless_groups(columns, given_weight), found, confidence, random_state),
         sections.curves(explored, found, criterion, confidence, random_state),
         _comparison(name_of(model), others, evaluated, criterion, found),
-        sections.features(importance, criterion, confidence),
+        sections.features(importance, criterion, confidence) if reviewed is None else None,
         sections.calibration(found.problems[0], confidence, found.groups) if found.kind == "binary" else None,
         sections.convergence(model, criterion, evaluated[0].value, evaluate_constant(found, criterion)),
         sections.leaderboard(model, criterion),
@@ -185,6 +198,15 @@ def report(
     if path is not None:
         page.save(path)
     return page
+
+
+def _refuse_reviews(others: Mapping[str, Any]) -> None:
+    """Raise if another model does not decide all samples, so that it cannot be compared on them."""
+    for name, other in others.items():
+        if reviews.find_review_label(other) is not None:
+            raise ValueError(
+                f"model {name!r} sends samples to review, and is compared with none: give it a page of its own"
+            )
 
 
 def _select_problems(found: Predictions, criterion: Measure) -> list[ExplorerProblem]:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
+
+import numpy as np
 
 from metricwise.decisions.betting import interval
 from metricwise.decisions.guarantee_watch import GuaranteeWatch
 from metricwise.decisions.monitor import GuaranteeMonitor, find_constraints
+from metricwise.reporting.guarantees import find_guaranteed
 from metricwise.reporting.markup import (
     Markup,
     count_of,
@@ -21,10 +25,11 @@ from metricwise.reporting.markup import (
     table,
     text,
 )
-from metricwise.reporting.models import layers
 from metricwise.reporting.page_document import make_document
 from metricwise.reporting.predictions import Predictions
 from metricwise.reporting.svg import Chart, pad_range
+
+_MOST_DRAWN = 6  # guarantees with figures of their own
 
 
 def guarantees(model: Any, found: Predictions) -> Markup | None:
@@ -32,14 +37,21 @@ def guarantees(model: Any, found: Predictions) -> Markup | None:
 
     Weighted and grouped samples are not independent outcomes, and are not tested.
     """
-    if found.kind != "binary" or found.is_weighted or found.groups is not None:
+    if found.is_weighted or found.groups is not None:
         return None
-    problem = found.problems[0]
-    guaranteed = next((layer for layer in layers(model) if find_constraints(layer)), None)
-    if guaranteed is None or guaranteed._task.positive != problem.label:
+    guaranteed = find_guaranteed(model, found)
+    if guaranteed is None:
         return None
-    monitor = GuaranteeMonitor([str(one) for one in find_constraints(guaranteed)])
-    monitor.update(problem.truth, problem.predicted)
+    if found.kind == "binary":
+        problem = found.problems[0]
+        constraints = [replace(one, of_class=None) for one in find_constraints(guaranteed)]
+        monitor = GuaranteeMonitor([str(one) for one in constraints]).update(problem.truth, problem.predicted)
+    else:
+        monitor = GuaranteeMonitor(guaranteed)
+        given = found.truth.astype(int), found.predicted.astype(int)
+        if found.kind == "multiclass":
+            given = tuple(np.asarray(guaranteed.classes_)[columns.argmax(axis=1)] for columns in given)
+        monitor.update(*given)
     return section(
         "guarantees",
         "Guarantees on these samples",
@@ -123,7 +135,10 @@ def _describe_watches(monitor: GuaranteeMonitor) -> list[Markup]:
     ]
     head = ["guarantee", "outcomes that count", "share", f"average share, {confidence}", "evidence against", "alarm"]
     caption = f"Evidence above {short_limit(monitor)} is an alarm"
-    return [table(caption, head, rows), *(_draw(watch) for watch in monitor.watches if len(watch.points) > 1)]
+    drawn = [watch for watch in monitor.watches if len(watch.points) > 1]
+    # Of many labels or classes, the guarantees that the outcomes speak most against.
+    drawn = sorted(drawn, key=lambda watch: -watch.wealth)[:_MOST_DRAWN] if len(drawn) > _MOST_DRAWN else drawn
+    return [table(caption, head, rows), *map(_draw, drawn)]
 
 
 def short_limit(monitor: GuaranteeMonitor) -> str:

@@ -78,11 +78,12 @@ class MetricClassifier(RoutesGroups, GroupThresholdedClassifier):
         get data frames unchanged.
     subject_to : str, tuple or list of these, optional
         Constraints such as "precision>=0.9" or ``("recall", ">=", 0.5)``, on "precision", "recall", "specificity",
-        "negative_predictive_value", "false_positive_rate", "positive_rate" or "accuracy", of two classes. Measures such
-        as ``RecallAtPrecision(0.9)`` have a constraint in themselves. A constraint such as "recall>=0.8 by region" or
-        ``("recall", ">=", 0.8, "by", "region")`` holds in every group of a column, and "recall_difference<=0.05 by
-        region" between any two of its groups; the column is one of X, or of ``sensitive_features`` given to `fit`.
-        Candidates are compared by constraints on all samples, and those that follow from constraints by group.
+        "negative_predictive_value", "false_positive_rate", "positive_rate" or "accuracy". Multiclass and multilabel: of
+        one class or label, "recall>=0.8 of fraud" or ``("recall", ">=", 0.8, "of", "fraud")``, or of each if none is
+        named. Of two classes, "recall>=0.8 by region" or ``("recall", ">=", 0.8, "by", "region")`` holds in every group
+        of a column, and "recall_difference<=0.05 by region" between any two of its groups; the column is one of X, or
+        of ``sensitive_features`` given to `fit`. Candidates are compared by constraints on all samples, and those that
+        follow from constraints by group. Measures such as ``RecallAtPrecision(0.9)`` have a constraint in themselves.
     group_thresholds : bool, default=False
         With constraints by group, whether every group has a threshold of its own. All are chosen together, so that the
         measure of all samples is greatest; predictions then need the group of every sample.

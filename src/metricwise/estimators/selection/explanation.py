@@ -155,7 +155,7 @@ def mention_new_threshold(explanation: str, threshold: Threshold) -> str:
 
 
 def mention_adaptation(explanation: str, decision: Decision) -> str:
-    """Return an explanation that says which shares of the classes a model was adapted to.
+    """Return an explanation that says which class priors a model was adapted to.
 
     Examples
     --------

@@ -65,9 +65,11 @@ class PlugInClassifier(RoutesGroups, MetaEstimatorMixin, PredictsByLearner, _Cli
         predicted together: better on large batches, but the label of a sample then depends on the others.
     subject_to : str, tuple or list of these, optional
         Constraints such as "precision>=0.9" or ``("recall", ">=", 0.5)``, on "precision", "recall", "specificity",
-        "npv", "false_positive_rate", "positive_rate" or "accuracy". A constraint such as "recall>=0.8 by region" or
-        ``("recall", ">=", 0.8, "by", "region")`` holds in every group of a column, and "recall_difference<=0.05 by
-        region" between any two of its groups; the column is one of X, or of ``sensitive_features`` given to `fit`.
+        "npv", "false_positive_rate", "positive_rate" or "accuracy". Multiclass and multilabel: of one class or label,
+        "recall>=0.8 of fraud" or ``("recall", ">=", 0.8, "of", "fraud")``, or of each if none is named. Of two classes,
+        "recall>=0.8 by region" or ``("recall", ">=", 0.8, "by", "region")`` holds in every group of a column, and
+        "recall_difference<=0.05 by region" between any two of its groups; the column is one of X, or of
+        ``sensitive_features`` given to `fit`.
     group_thresholds : bool, default=False
         With constraints by group, whether every group has a threshold of its own. All are chosen together, so that the
         measure of all samples is greatest; predictions then need the group of every sample.
@@ -129,7 +131,7 @@ class PlugInClassifier(RoutesGroups, MetaEstimatorMixin, PredictsByLearner, _Cli
 
     See Also
     --------
-    metricwise.adapt_prior : Adapts a trained model to other shares of the classes.
+    metricwise.adapt_prior : Adapts a trained model to other class priors.
     metricwise.AMPClassifier : Trains for the measure, instead of choosing a threshold afterwards.
 
     Notes
@@ -270,7 +272,7 @@ class PlugInClassifier(RoutesGroups, MetaEstimatorMixin, PredictsByLearner, _Cli
         with guard_fit(self), show_progress(type(self).__name__, self.verbose):
             X, labels = self._validate(X, y)
             weights = self._validate_weights(sample_weight, X)
-            task = self._make_task(labels, weights, measure, issparse(y), read_label_names(y))
+            task = self._make_task(labels, weights, measure, y)
             seed = int(check_random_state(self.random_state).randint(2**31 - 1))
             wanted = separate_constraints(self.subject_to)
             if wanted.by_group and isinstance(X, DaskSource):
@@ -319,11 +321,9 @@ class PlugInClassifier(RoutesGroups, MetaEstimatorMixin, PredictsByLearner, _Cli
             warn_of_ignored_weights(self.estimator)
         return weights
 
-    def _make_task(
-        self, y: Labels, weights: Floats | None, measure: Measure, is_sparse: bool, label_names: tuple[Any, ...] = ()
-    ) -> Task:
-        is_constrained = bool(self.subject_to)
-        task = make_task(y, weights, measure, self.pos_label, is_sparse, is_constrained, label_names)
+    def _make_task(self, y: Labels, weights: Floats | None, measure: Measure, given: Any) -> Task:
+        is_constrained, names = bool(self.subject_to), read_label_names(given)
+        task = make_task(y, weights, measure, self.pos_label, issparse(given), is_constrained, names)
         if not self.prefit:
             return task
         if y.ndim == 2:

@@ -34,6 +34,7 @@ STEPS: dict[tuple[str, int], Step] = {
     ("metricwise.Decision", 1): lambda values: values,  # without a posterior for several classes and labels
     ("metricwise.Decision", 2): lambda values: values,  # without what an adaptation to another prior needs
     ("metricwise.Constraint", 1): lambda values: values,  # of two classes, of which none has to be named
+    ("metricwise.GuaranteeMonitor", 1): lambda values: values | {"_kind": "binary"},
     ("metricwise.Multilabel", 1): lambda values: values,  # whose labels had numbers only
     # Results that never fell back.
     **{(f"metricwise.{name}Result", 1): lambda values: values | {"fallback": None} for name in _KINDS_OF_RESULTS},

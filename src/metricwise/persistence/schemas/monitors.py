@@ -54,8 +54,11 @@ def _count_bets() -> int:
 
 def _check_monitor(values: Values, sizes: Sizes) -> None:
     watches, labels, n_seen = values["_watches"], values["_labels"], values["n_seen"]
-    require(watches and labels and values["_positive"] in labels, _WRONG)
+    is_binary = values["_kind"] == "binary"
+    require(watches and labels, _WRONG)
+    require(values["_positive"] in labels if is_binary else values["_positive"] is None, _WRONG)
     for watch in watches:
+        require(is_binary or watch.constraint.of_class in [None, *labels], _WRONG)
         require(watch.n_counted <= n_seen and (watch.alarm_at or 0) <= n_seen, _WRONG)
         require(np.isclose(watch.alpha * len(watches), values["alpha"]), _WRONG)
     scores = values["_scores"]
@@ -72,6 +75,7 @@ SCHEMA = Schema(
         "_positive": k.plain,
         "_points_up": k.boolean,
         "_last": k.either(k.none, k.any_text, k.real()),
+        "_kind": lambda value, sizes: isinstance(value, str) and value in ("binary", "multiclass", "multilabel"),
     },
     check_relations=_check_monitor,
 )

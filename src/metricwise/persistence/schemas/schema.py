@@ -101,7 +101,8 @@ class Schema:
 
     def is_fitted(self, values: Values) -> bool:
         """Return whether values are those of a fitted object: if they have anything that `fit` sets."""
-        return any(key in values for key in (*self.fitted, *self.optional, "n_features_in_", "feature_names_in_"))
+        may_be = (*self.optional, "n_features_in_", "feature_names_in_")
+        return any(key in values for key in self.fitted) or any(values.get(key) is not None for key in may_be)
 
     def _check_names(self, name: str, parameters: list[str], values: Values) -> None:
         required = [*parameters, *self.always, *(self.fitted if self.is_fitted(values) else ())]

@@ -1,0 +1,149 @@
+"""Guarantees of several classes and labels while outcomes arrive, on a report and on the command line."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+from sklearn.linear_model import LogisticRegression
+
+import metricwise
+from metricwise import GuaranteeMonitor, PlugInClassifier, report
+from metricwise.cli import main
+from metricwise.decisions.class_outcomes import encode_class_outcomes
+from metricwise.decisions.monitor import find_constraints
+
+NAMES = ["a", "b", "fraud"]
+LABELS = ["spam", "urgent"]
+
+
+def make_classes(n, seed):
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(n, 3))
+    return X, np.array(NAMES)[np.argmax(2.5 * X + random.gumbel(size=(n, 3)), axis=1)]
+
+
+def make_labels(n, seed):
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(n, 3))
+    return X, (X[:, :2] + 0.7 * random.normal(size=(n, 2)) > 0.4).astype(int)
+
+
+X, Y = make_classes(600, 0)
+LABEL_X, LABEL_Y = make_labels(600, 0)
+WANTED = ["recall>=0.6 of fraud", "accuracy>=0.4"]
+
+
+@pytest.fixture(scope="module")
+def classes():
+    settings = {"subject_to": WANTED, "confidence": 0.9, "cv": 2, "threshold": "max"}
+    return PlugInClassifier(LogisticRegression(), "f1_macro", **settings).fit(X, Y)
+
+
+@pytest.fixture(scope="module")
+def labels():
+    model = PlugInClassifier(LogisticRegression(), "f1_macro", subject_to=["recall>=0.6", "npv>=0.5 of spam"], cv=2)
+    return model.fit(LABEL_X, pd.DataFrame(LABEL_Y, columns=LABELS))
+
+
+def test_each_class_counts_its_own_outcomes(classes):
+    truth, predicted = np.array(["fraud"] * 4 + ["a"] * 3), np.array(["fraud", "a", "fraud", "b", "a", "fraud", "a"])
+    recall, accuracy = GuaranteeMonitor(classes).update(truth, predicted).status
+    assert (recall.guarantee, recall.n_counted, recall.share) == ("recall >= 0.6 of fraud", 4, 0.5)
+    assert (accuracy.guarantee, accuracy.n_counted, accuracy.share) == ("accuracy >= 0.4", 7, 4 / 7)
+
+
+def test_a_broken_class_raises_an_alarm_and_a_kept_one_does_not(classes):
+    fraud = np.full(200, "fraud")
+    assert not GuaranteeMonitor(classes).update(fraud, np.where(np.arange(200) % 5, "fraud", "a")).alarm
+    assert GuaranteeMonitor(classes).update(fraud, np.where(np.arange(200) % 3, "a", "fraud")).alarm
+
+
+def test_labels_are_watched_one_by_one(labels):
+    truth, predicted = np.tile([[1, 0], [0, 1]], (50, 1)), np.tile([[1, 0], [0, 0]], (50, 1))
+    monitor = GuaranteeMonitor(labels)
+    assert monitor.score_warning is None
+    status = {one.guarantee: one for one in monitor.update(truth, predicted).status}
+    assert [name for name, one in status.items() if one.alarm_at] == ["recall >= 0.6 of urgent"]
+    assert status["npv >= 0.5 of spam"].n_counted == 50 and status["recall >= 0.6 of spam"].share == 1.0
+    single = GuaranteeMonitor(labels)
+    for one, other in zip(truth, predicted, strict=True):
+        single.update(one, other)
+    assert single.status == monitor.status
+
+
+@pytest.mark.parametrize("kind", ["classes", "labels"])
+def test_a_stored_watch_continues(kind, request, tmp_path):
+    model = request.getfixturevalue(kind)
+    outcomes = (Y, model.predict(X)) if kind == "classes" else (LABEL_Y, model.predict(LABEL_X))
+    whole = GuaranteeMonitor(model).update(*outcomes)
+    half = GuaranteeMonitor(model).update(*(column[:300] for column in outcomes))
+    metricwise.save(half, tmp_path / "watch.mw")
+    metricwise.save(model, tmp_path / "model.mw")
+    resumed = metricwise.load(tmp_path / "watch.mw").update(*(column[300:] for column in outcomes))
+    assert resumed.status == whole.status
+    assert resumed.is_like(GuaranteeMonitor(metricwise.load(tmp_path / "model.mw")))
+    assert not resumed.is_like(GuaranteeMonitor("recall>=0.6"))
+
+
+def test_bad_outcomes_are_named(classes, labels):
+    with pytest.raises(ValueError, match="y_pred has the unknown class 'c' at position 1; known: 'a', 'b', 'fraud'"):
+        GuaranteeMonitor(classes).update(["a", "b"], ["a", "c"])
+    with pytest.raises(ValueError, match="y_true has 2 outcomes and y_pred has 1"):
+        GuaranteeMonitor(classes).update(["a", "b"], ["a"])
+    with pytest.raises(ValueError, match="y_true has 3 columns, and the model has 2 labels"):
+        GuaranteeMonitor(labels).update([[1, 0, 1]], [[1, 0]])
+    with pytest.raises(ValueError, match=r"y_pred is no matrix of labels: .* must be 0 or 1"):
+        GuaranteeMonitor(labels).update([[1, 0]], [[1, 2]])
+    with pytest.raises(ValueError, match=r"'recall >= 0.8 of fraud' is about one of several classes or labels"):
+        GuaranteeMonitor("recall>=0.8 of fraud")
+
+
+def test_outcomes_by_class_are_indicator_columns():
+    found = encode_class_outcomes([3, 1], [1, 1], [1, 2, 3], "multiclass")
+    assert found.truth.tolist() == [[False, False, True], [True, False, False]]
+    assert found.predicted.tolist() == [[True, False, False]] * 2
+
+
+def test_reports_show_the_guarantee_of_each_class_and_label(classes, labels):
+    page = report(classes, X, Y, importance_seconds=0.0).html
+    assert "Guarantees on these samples" in page and "recall &gt;= 0.6 of fraud" in page
+    page = report(labels, LABEL_X, LABEL_Y, label_names=LABELS, importance_seconds=0.0).html
+    assert all(str(one).replace(">", "&gt;") in page for one in find_constraints(labels))
+
+
+def run(*arguments):
+    result = CliRunner().invoke(main, [str(one) for one in arguments])
+    return result.exit_code, result.stdout if result.exit_code == 0 else result.output
+
+
+def test_the_command_trains_evaluates_and_watches_targets_and_classes(tmp_path):
+    frame = pd.DataFrame(LABEL_X, columns=["u", "v", "w"]).assign(**dict(zip(LABELS, LABEL_Y.T, strict=True)))
+    frame.to_csv(tmp_path / "labels.csv", index=False)
+    given = [tmp_path / "labels.csv", "--target", "spam", "--target", "urgent", "--measure", "f1_macro"]
+    plug_in = ["--algorithm", "plug-in", "--learner", "logistic"]
+    code, output = run(
+        "train", *given, *plug_in, "--subject-to", "recall>=0.6 of urgent", "--out", tmp_path / "labels.mw"
+    )
+    assert code == 0, output
+    code, output = run("evaluate", tmp_path / "labels.mw", tmp_path / "labels.csv", "--json")
+    (record,) = json.loads(output)["guarantees"]
+    assert (
+        record["guarantee"] == "recall >= 0.6 of urgent" and record["kept"] and record["counted"] == LABEL_Y[:, 1].sum()
+    )
+    code, output = run("watch", tmp_path / "labels.mw", tmp_path / "labels.csv")
+    assert code == 0 and "recall >= 0.6 of urgent" in output
+    given += ["--algorithm", "binary-relevance", "--out", tmp_path / "x.mw"]
+    code, output = run("train", *given, "--subject-to", "recall>=0.6")
+    assert code == 2 and "--subject-to with several --target columns is for" in output
+    pd.DataFrame(X, columns=["u", "v", "w"]).assign(kind=Y).to_csv(tmp_path / "classes.csv", index=False)
+    given = [tmp_path / "classes.csv", "--target", "kind", "--measure", "f1_macro", *plug_in]
+    code, output = run("train", *given, "--subject-to", "recall>=60% of fraud", "--out", tmp_path / "c.mw")
+    assert code == 0, output
+    code, output = run("evaluate", tmp_path / "c.mw", tmp_path / "classes.csv")
+    assert "recall >= 0.6 of fraud" in output and "kept here" in output
+    code, output = run("watch", tmp_path / "c.mw", tmp_path / "classes.csv")
+    assert code == 0 and "recall >= 0.6 of fraud" in output
