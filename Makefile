@@ -18,7 +18,7 @@ ONE_THREAD := OMP_THREAD_LIMIT=1 OPENBLAS_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test coverage lint test-oldest test-development test-bounds test-wheel bench bench-quality bench-automl bench-libauc bench-fairlearn bench-mapie bench-quapy faults papers fuzz docs \
+.PHONY: help demo test coverage lint test-oldest test-development test-bounds test-wheel bench bench-quality bench-automl bench-empulse bench-libauc bench-fairlearn bench-mapie bench-quapy faults papers fuzz docs \
   release-notes clean
 
 help: ## show this list
@@ -71,6 +71,9 @@ bench-automl: $(VENV)/.bench .venv-automl/.made ## AutoGluon and FLAML, in an en
 bench-libauc: $(VENV)/.bench .venv-libauc/.made ## average precision, beside LibAUC in an environment of its own
 	LIBAUC_PYTHON=.venv-libauc/$(SCRIPTS)/python $(PY) -m benchmarks --only rank_quality --only rank_streams
 
+bench-empulse: $(VENV)/.bench .venv-empulse/.made ## profit, beside empulse in an environment of its own
+	EMPULSE_PYTHON=.venv-empulse/$(SCRIPTS)/python $(PY) -m benchmarks --only profit
+
 bench-fairlearn: $(VENV)/.bench .venv-fairlearn/.made ## constraints by group, beside fairlearn in an environment of its own
 	FAIRLEARN_PYTHON=.venv-fairlearn/$(SCRIPTS)/python $(PY) -m benchmarks --only groups
 
@@ -96,7 +99,7 @@ release-notes: ## check that TAG, version and changelog agree, and write release
 	$(PYTHON) .ci/release_notes.py $(TAG) > release-notes.md
 
 clean: ## remove the environments, the caches and everything generated
-	rm -rf $(VENV) .venv-oldest .venv-development .venv-wheel .venv-automl .venv-libauc .venv-fairlearn .venv-mapie .venv-quapy build dist demo .coverage.json release-notes.md docs/_build docs/api/generated docs/gallery docs/sg_execution_times.rst
+	rm -rf $(VENV) .venv-oldest .venv-development .venv-wheel .venv-automl .venv-empulse .venv-libauc .venv-fairlearn .venv-mapie .venv-quapy build dist demo .coverage.json release-notes.md docs/_build docs/api/generated docs/gallery docs/sg_execution_times.rst
 	rm -rf .mypy_cache .numba_bounds .ruff_cache .pytest_cache .hypothesis .import_linter_cache .benchmarks .fuzzing
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -128,6 +131,11 @@ $(VENV)/.test $(VENV)/.docs $(VENV)/.bench: $(VENV)/.%: pyproject.toml | $(VENV)
 .venv-libauc/.made: benchmarks/requirements-libauc.txt
 	$(PYTHON) -m venv --clear .venv-libauc
 	.venv-libauc/$(SCRIPTS)/python $(INSTALL) --requirement $<
+	@touch $@
+
+.venv-empulse/.made: benchmarks/requirements-empulse.txt
+	$(PYTHON) -m venv --clear .venv-empulse
+	.venv-empulse/$(SCRIPTS)/python $(INSTALL) --requirement $<
 	@touch $@
 
 .venv-fairlearn/.made: benchmarks/requirements-fairlearn.txt

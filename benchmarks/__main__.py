@@ -33,7 +33,7 @@ PAGES = {
     "cluster": ("On a cluster", ("cluster", "bins", "faults", "shards")),
     "model_selection": (
         "Model selection: time budgets and guarantees",
-        ("time_budgets", "busy_machine", "large_data", "guarantees", "groups", "triage", "watching"),
+        ("time_budgets", "busy_machine", "large_data", "guarantees", "groups", "triage", "watching", "profit"),
     ),
     "prior_shift": ("Prior shift", ("prior_shift",)),
     "data_location": ("Memory, disk or cluster", ("data_location",)),

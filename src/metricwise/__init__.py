@@ -22,9 +22,9 @@ _HOMES = {
     "metricwise.estimators.prior_adaptation": "adapt_prior",
     "metricwise.io.errors": "ModelFileError",
     "metricwise.measures": (
-        "Accuracy AveragePrecision Averaged BalancedAccuracy CohenKappa FBeta GMean GowerLegendre HMean Jaccard MCC "
-        "MinRate NDCG PRBEP PartialAuc PrecisionAtK PrecisionAtRecall QMean RecallAtK RecallAtPrecision ReciprocalRank "
-        "RocAuc Share TwoWayPartialAuc "
+        "Accuracy AveragePrecision Averaged BalancedAccuracy CohenKappa CostMatrix FBeta GMean GowerLegendre HMean "
+        "Jaccard MCC MinRate NDCG PRBEP PartialAuc PrecisionAtK PrecisionAtRecall Profit QMean RecallAtK "
+        "RecallAtPrecision ReciprocalRank RocAuc Share TwoWayPartialAuc "
         "contingency_measure get_measure score_queries"
     ),
     "metricwise.persistence": "load save",

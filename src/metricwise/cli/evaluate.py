@@ -28,6 +28,7 @@ from metricwise.cli.options import (
     groups_option,
     pos_label_option,
 )
+from metricwise.cli.profit import evaluate_money
 from metricwise.cli.queries import evaluate_ranker, ranks_queries, read_queries_like_training
 from metricwise.cli.samples import describe_samples, format_samples
 
@@ -85,6 +86,7 @@ def evaluate(
     import numpy as np
 
     from metricwise.decisions.targets import describe_positive_class
+    from metricwise.measures import Profit
     from metricwise.reporting.evaluation import evaluate, resolve_measure
     from metricwise.reporting.guarantees import evaluate_guarantees
     from metricwise.reporting.markup import tally
@@ -118,7 +120,11 @@ def evaluate(
         chosen = _choose_measures(measures, notes.get("measure"), found.kind)
         if not measures and found.unnamed is not None:
             chosen = _leave_out_asymmetric(console, chosen)
+        if not measures:
+            records += evaluate_money(trained, table, confidence)
         for text, measure in chosen:
+            if records and isinstance(measure, Profit):
+                continue  # evaluated above, with the amounts of the samples
             try:
                 (evaluation,) = evaluate([found], resolve_measure(measure, found), confidence, seed)
             except ValueError as error:

@@ -27,6 +27,7 @@ from metricwise.cli.options import (
     groups_option,
     pos_label_option,
 )
+from metricwise.cli.profit import ProfitText, check_profit, choose_measure
 from metricwise.cli.queries import find_query_column
 from metricwise.cli.reviews import collect_facts, describe, review_options, sends_to_review
 
@@ -40,6 +41,11 @@ _SAMPLES_BETWEEN_CHECKPOINTS = 100_000
     show_default="f1; ndcg for ranking-svm",
     type=MeasureText(),
     help="Measure to train for, such as f-beta:2.",
+)
+@click.option(
+    "--profit",
+    type=ProfitText(),
+    help='Train for profit, with amounts over columns of the file: "tp=0.1*amount - 5, fp=-5, fn=-amount".',
 )
 @click.option("--out", required=True, help="The model file to write.")
 @click.option("--algorithm", default="auto", show_default=True, type=AlgorithmName(), help="See the list below.")
@@ -107,6 +113,7 @@ def train(
     ctx: click.Context,
     data: str,
     measure: str | None,
+    profit: str | None,
     out: str,
     algorithm: str,
     stream: bool,
@@ -123,7 +130,8 @@ def train(
 
     Training that was interrupted resumes from its checkpoint when the same command is given again.
     """
-    measure = measure or algorithms.default_measure(algorithm)
+    measure = choose_measure(measure, profit) or algorithms.default_measure(algorithm)
+    check_profit(measure, algorithm, in_memory=not stream and memory_limit is None)
     settings = Settings(measure, **options, is_grouped=groups is not None)
     disk = memory_limit is not None
     if disk and algorithm == "auto":
@@ -367,6 +375,9 @@ def _collect_quality(model: Any) -> dict[str, Any]:
     if hasattr(model, "expected_score_"):
         facts["expected"] = float(model.expected_score_)
         facts["interval"] = [float(end) for end in model.expected_score_interval_]
+    if hasattr(model, "expected_savings_"):
+        facts["savings"] = float(model.expected_savings_)
+        facts["savings_interval"] = [float(end) for end in model.expected_savings_interval_]
     result = _result_of(model)
     certificate = getattr(result, "certificate", None)
     if certificate is not None and certificate.is_bounded:
@@ -398,6 +409,9 @@ def _format_summary(model: Any, facts: dict[str, Any]) -> str:
             f"{facts['measure']} expected on new samples: {facts['expected']:.4f} (90 %: {low:.4f} to {high:.4f})"
         )
     lines += describe(facts)
+    if "savings" in facts:
+        low, high = facts["savings_interval"]
+        lines.append(f"savings expected on new samples: {facts['savings']:.4f} (90 %: {low:.4f} to {high:.4f})")
     if "recent" in facts:
         lines.append(f"{facts['measure']} of recent samples, predicted before training on them: {facts['recent']:.4f}")
     if "certificate" in facts:

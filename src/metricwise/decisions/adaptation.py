@@ -35,7 +35,7 @@ _SEED = 0
 def note_samples(
     task: Task, decision: Decision, chosen: Threshold, samples: ScoredSamples, sizes: Any = ()
 ) -> Decision:
-    """Return a decision with what its adaptation to other class priors needs; unchanged for labels.
+    """Return a decision with what its adaptation to other class priors needs; unchanged if its task has none.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def note_samples(
     """
     codes = task.strata(samples.target)
     # Nothing is known about a class without out-of-fold samples, such as folds of one's own may leave.
-    if task.is_multilabel or np.unique(codes[samples.weights > 0.0]).size < task.classes.size:
+    if not task.adapts_to_priors or np.unique(codes[samples.weights > 0.0]).size < task.classes.size:
         return decision
     moved = decision.threshold - chosen
     return replace(decision, adaptation=AdaptationData.of(codes, samples.scores, samples.weights, sizes, moved))

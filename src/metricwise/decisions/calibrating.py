@@ -43,11 +43,24 @@ def fit_calibration(task: Task, samples: ScoredSamples) -> Calibration:
     True
     """
     found = task.calibrate(samples)
-    return found if found.lines else _fit_classes(samples)
+    return found if found.lines else fit_class_calibration(samples)
 
 
-def _fit_classes(samples: ScoredSamples) -> Calibration:
-    """Return the minimum of a strictly convex function, so that neither order nor copies of samples matter."""
+def fit_class_calibration(samples: ScoredSamples) -> Calibration:
+    """Return the lines of several classes, which have a common slope.
+
+    They minimise a strictly convex function, so that neither order nor copies of samples matter.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> random = np.random.default_rng(0)
+    >>> log_chances = np.log(random.dirichlet(np.ones(3), 4000))
+    >>> codes = np.array([random.choice(3, p=np.exp(one)) for one in log_chances])
+    >>> lines = fit_class_calibration(ScoredSamples(codes, 4.0 * log_chances, np.ones(4000))).lines
+    >>> round(lines[0].slope, 1)
+    0.2
+    """
     codes, scores, weights = samples
     centred = scores - scores.mean(axis=1, keepdims=True)
     spread = max(float(np.sqrt(np.average(np.mean(centred**2, axis=1), weights=weights))), _ROUNDING)

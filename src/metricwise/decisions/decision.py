@@ -18,6 +18,7 @@ from metricwise.decisions.design_effect import GroupedPosterior
 from metricwise.decisions.intervals import TablePosterior
 from metricwise.decisions.label_posterior import LabelPosterior
 from metricwise.decisions.learning_curve import FinalPosterior
+from metricwise.decisions.outcome_posterior import OutcomePosterior
 from metricwise.decisions.prior_shift import PriorEstimate
 from metricwise.decisions.ranking_posterior import RankingPosterior, rarer_weight
 from metricwise.decisions.refitting import refit_shift
@@ -27,7 +28,15 @@ from metricwise.decisions.scoring import log_odds
 _ROUNDING = 1e-12  # relative
 
 Threshold = float | Floats
-Posterior = TablePosterior | RankingPosterior | ConfusionPosterior | LabelPosterior | GroupedPosterior | FinalPosterior
+Posterior = (
+    TablePosterior
+    | RankingPosterior
+    | ConfusionPosterior
+    | LabelPosterior
+    | OutcomePosterior
+    | GroupedPosterior
+    | FinalPosterior
+)
 
 
 class ScoredSamples(NamedTuple):

@@ -288,3 +288,12 @@ def _describe_nearest(aim: GroupAim, choices: Choices, samples: GroupedSamples, 
         f"no threshold has {wanted} on out-of-fold samples; the nearest, {at}, has {', '.join(parts)}: relax the "
         "constraints, or collect more minority samples of these groups"
     )
+
+
+def refuse_amounts_by_group(plan: GroupPlan | None, amounts: Any) -> None:
+    """Raise a ValueError if constraints by group are asked for together with amounts per sample."""
+    if plan is not None and amounts is not None:
+        raise ValueError(
+            "constraints by group are for thresholds, and a Profit with amounts per sample decides about each sample: "
+            "give the Profit numbers, or leave the constraints by group out"
+        )

@@ -16,15 +16,24 @@ from metricwise.decisions.label_posterior import summarize_labels
 from metricwise.decisions.threshold_choice import ThresholdChoice, choose_threshold
 from metricwise.measures import Averaged, Measure
 from metricwise.measures.averages import matrix_table
-from metricwise.measures.base import CountsClassTables, CountsTable, IsCost, NeedsConstraint, RestrictsLabellings
+from metricwise.measures.base import (
+    CountsClassTables,
+    CountsTable,
+    IsCost,
+    IsTotal,
+    NeedsConstraint,
+    RestrictsLabellings,
+)
 
 
 def average_measure(measure: Measure, what: Literal["classes", "labels"]) -> Any:
     """Return a measure of all classes or labels: the macro average of one that is defined for two classes only."""
     if isinstance(measure, Averaged) or (what == "classes" and isinstance(measure, CountsClassTables)):
         return measure
-    if isinstance(measure, CountsTable) and not isinstance(measure, RestrictsLabellings | IsCost):
+    if isinstance(measure, CountsTable) and not isinstance(measure, RestrictsLabellings | IsCost | IsTotal):
         return Averaged(measure, "macro")
+    if isinstance(measure, IsTotal):
+        raise ValueError(f"a {measure.name} is for two classes, but y has several {what}: use CostMatrix for classes")
     raise ValueError(
         f"measure {measure.name!r} is for two classes, but y has several {what}: use an average of a measure of the "
         "contingency table, such as 'f1_macro', 'f1_micro' or 'f1_weighted'"

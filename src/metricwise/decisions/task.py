@@ -39,6 +39,7 @@ class Task(ABC):
     plural: ClassVar[str] = "classes"
     is_binary: ClassVar[bool] = False
     is_multilabel: ClassVar[bool] = False
+    adapts_to_priors: ClassVar[bool] = True  # see `adapt_prior`
 
     @abstractmethod
     def encode(self, y: Any) -> Labels:

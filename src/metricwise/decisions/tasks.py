@@ -50,7 +50,7 @@ from metricwise.decisions.scoring import (
     prior_log_odds,
 )
 from metricwise.decisions.task import Task
-from metricwise.measures import HasMulticlassValue, Measure
+from metricwise.measures import CostMatrix, HasMulticlassValue, Measure
 
 
 @stored_fields(version=1)
@@ -242,6 +242,7 @@ class Multilabel(ConstrainedTask):
     choice: ClassVar[ConstrainedChoice] = THRESHOLDS
     plural: ClassVar[str] = "labels"
     is_multilabel: ClassVar[bool] = True
+    adapts_to_priors: ClassVar[bool] = False
 
     @property
     def names(self) -> list[Any]:
@@ -374,6 +375,11 @@ def task_of_classes(
     classes: Labels, measure: Measure, pos_label: Any, counts: list[int], is_constrained: bool = False
 ) -> Binary | Multiclass:
     """Return the task of two or more classes, given the samples of each."""
+    if isinstance(measure, CostMatrix):
+        from metricwise.decisions.cost_matrix import make_cost_task  # its task is made of the one above
+
+        targets.refuse_pos_label(pos_label, "a cost matrix")
+        return make_cost_task(classes, measure)
     if classes.size == 2:
         positive = targets.choose_positive_class(classes, pos_label, measure, counts, is_constrained=is_constrained)
         return Binary(classes, measure, positive)

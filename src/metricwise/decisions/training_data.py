@@ -12,6 +12,7 @@ from sklearn.utils.validation import column_or_1d
 
 from metricwise._sklearn import check_sample_weight, take_samples
 from metricwise._typing import Floats, Indices, Integers, Labels
+from metricwise.decisions.amounts import attach_amounts
 from metricwise.decisions.decision import Probe, ScoredSamples
 from metricwise.decisions.groups import validate_groups
 from metricwise.decisions.label_matrix import validate_label_matrix
@@ -20,6 +21,7 @@ from metricwise.decisions.targets import count_classes, two_classes
 from metricwise.decisions.task import Task
 from metricwise.decisions.tasks import task_of_classes
 from metricwise.measures import Measure
+from metricwise.measures.profit import Amounts
 
 
 class Fit(Protocol):
@@ -156,17 +158,19 @@ def prepare_data(
     cv: Any,
     groups: Any = None,
     subgroups: Integers | None = None,
+    amounts: Amounts | None = None,
 ) -> TrainingData:
     """Return the samples that have weight, with their groups, and the splits if ``cv`` is the user's own.
 
     A splitter is asked once, for the splits of all samples; subsets use those of their samples. ``subgroups`` are the
-    codes of the groups that constraints are on.
+    codes of the groups that constraints are on; amounts of the samples travel with the targets.
     """
     codes = validate_groups(groups, len(y))
     splits = None
     if is_given(cv):
         splits = list_given_splits(cv, X, y if y.ndim == 1 else np.zeros(len(y), dtype=np.int64), groups)
-    data = TrainingData(X, y, task.encode(y), weights, codes, splits, subgroups)
+    target = task.encode(y) if amounts is None else attach_amounts(task.encode(y), amounts)
+    data = TrainingData(X, y, target, weights, codes, splits, subgroups)
     if weights is None or np.all(weights > 0.0):
         return data
     return data.take(np.flatnonzero(weights > 0.0))

@@ -19,6 +19,7 @@ from metricwise.measures.base import (
     HasMulticlassValue,
     HasViolatedLabelling,
     IsCost,
+    IsTotal,
     Measure,
     NeedsConstraint,
     RanksPairs,
@@ -43,9 +44,11 @@ from metricwise.measures.contingency import (
     MinRate,
     QMean,
 )
+from metricwise.measures.cost_matrix import CostMatrix
 from metricwise.measures.costs import ContingencyCost, LinearContingencyCost, RatioContingencyCost
 from metricwise.measures.custom import ContingencyMeasure, RatioContingencyMeasure, contingency_measure
 from metricwise.measures.function_measures import FunctionMeasure, MissingFunction, MissingFunctionError
+from metricwise.measures.profit import Profit, SampleProfit
 from metricwise.measures.queries import score_queries
 from metricwise.measures.rank_gains import NDCG, AveragePrecision, ReciprocalRank
 from metricwise.measures.ranking import PartialAuc, RocAuc, TwoWayPartialAuc
@@ -66,6 +69,7 @@ __all__ = [
     "ConcaveInRates",
     "ContingencyCost",
     "ContingencyMeasure",
+    "CostMatrix",
     "CountsClassTables",
     "CountsTable",
     "DeclaresSymmetric",
@@ -82,6 +86,7 @@ __all__ = [
     "HasMulticlassValue",
     "HasViolatedLabelling",
     "IsCost",
+    "IsTotal",
     "Jaccard",
     "LinearContingencyCost",
     "Measure",
@@ -92,6 +97,7 @@ __all__ = [
     "PartialAuc",
     "PrecisionAtK",
     "PrecisionAtRecall",
+    "Profit",
     "QMean",
     "RanksPairs",
     "Ratio",
@@ -105,6 +111,7 @@ __all__ = [
     "RestrictsLabellings",
     "RocAuc",
     "RocRegion",
+    "SampleProfit",
     "Share",
     "Table",
     "TwoWayPartialAuc",

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from metricwise._state import stored_fields
 from metricwise._typing import Floats
-from metricwise.measures.base import CountsTable, IsCost, Measure, Response, Table
+from metricwise.measures.base import CountsTable, IsCost, IsTotal, Measure, Response, Table
 from metricwise.measures.checks import check_finite, check_same_length
 from metricwise.measures.tables import divide
 
@@ -52,6 +52,8 @@ class Averaged:
             raise TypeError(f"base must be a measure of the contingency table, such as FBeta(), got {self.base!r}.")
         if isinstance(self.base, Averaged):
             raise TypeError(f"base must be a measure of one table, but {self.base.name!r} is an average itself.")
+        if isinstance(self.base, IsTotal):
+            raise TypeError(f"base must be a measure of one value per class, but {self.base.name!r} is a total.")
         if isinstance(self.base, IsCost):
             raise TypeError(f"base must be a measure of which more is better, but {self.base.name!r} is a cost.")
         if self.average not in AVERAGES:

@@ -120,6 +120,16 @@ class IsCost(Protocol):
 
 
 @runtime_checkable
+class IsTotal(Protocol):
+    """A total over the samples, of which more is better, such as a profit: users see the total.
+
+    ``total_of_value`` returns the total of ``n_samples`` samples that have the given value.
+    """
+
+    def total_of_value(self, value: Any, n_samples: float) -> Any: ...
+
+
+@runtime_checkable
 class HasMistakeCosts(Protocol):
     """A cost that is linear in the table: what a missed positive and a false alarm add to it, the dearer being 1.
 
@@ -140,6 +150,8 @@ def show_value(measure: object, value: Any, n_samples: float) -> Any:
     >>> float(show_value(cost, cost.value(tp=3, fp=2, fn=1, tn=4), n_samples=10)), show_value(FBeta(), 0.5, 10)
     (7.0, 0.5)
     """
+    if isinstance(measure, IsTotal):
+        return measure.total_of_value(value, n_samples)
     return measure.cost_of_value(value, n_samples) if isinstance(measure, IsCost) else value
 
 

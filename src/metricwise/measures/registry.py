@@ -22,6 +22,7 @@ from metricwise.measures.contingency import (
     MinRate,
     QMean,
 )
+from metricwise.measures.profit import parse_profit
 from metricwise.measures.rank_gains import NDCG, AveragePrecision, ReciprocalRank
 from metricwise.measures.ranking import PartialAuc, RocAuc, TwoWayPartialAuc
 from metricwise.measures.restricted import PRBEP, PrecisionAtK, PrecisionAtRecall, RecallAtK, RecallAtPrecision
@@ -42,6 +43,7 @@ _PARAMETRIC: dict[str, Callable[[str], Measure]] = {
     "twowaypartialauc": lambda text: _make_two_way(text),
     "twowaypartialrocauc": lambda text: _make_two_way(text),
 }
+_PROFIT = "profit:"  # starts the amounts of a profit
 _NAMES: dict[str, str] = {}  # from the normalised spelling of a name or alias to the name
 
 
@@ -106,7 +108,7 @@ def get_measure(measure: str | Measure) -> Measure:
         as in scikit-learn. A parameter may follow: "f-beta:2", "gower-legendre:0.5",
         "partial-auc:0.05" (the largest false positive rate), "two-way-partial-auc:0.3,0.7" (the largest false positive
         and the smallest true positive rate), "precision@100" (samples), "recall@5%" (of all samples),
-        "ndcg@10", "recall@precision:0.9", "precision@recall:0.8".
+        "ndcg@10", "recall@precision:0.9", "precision@recall:0.8", "profit:tp=20, fp=-5" (see `Profit`).
 
     Returns
     -------
@@ -133,6 +135,8 @@ def get_measure(measure: str | Measure) -> Measure:
     RecallAtK(k=0.05, of='samples')
     """
     if isinstance(measure, str):
+        if measure.strip().lower().startswith(_PROFIT):  # whose columns may have any names
+            return parse_profit(measure.strip()[len(_PROFIT) :])
         return _find_average(measure) or _make_named(measure)
     if isinstance(measure, type):
         raise TypeError(f"measure is the class {measure.__name__}; call it to get a measure: {measure.__name__}().")

@@ -78,7 +78,8 @@ def _import_measures() -> tuple[type, ...]:
     functions = (m.ContingencyMeasure, m.RatioContingencyMeasure, m.MissingFunction)
     costs = (m.ContingencyCost, m.RatioContingencyCost, m.LinearContingencyCost)
     rankings = (m.RocAuc, m.PartialAuc, m.TwoWayPartialAuc, m.AveragePrecision, m.NDCG, m.ReciprocalRank)
-    return (*tables, *rates, *restricted, *rankings, m.Share, m.Averaged, *functions, *costs)
+    money = (m.CostMatrix, m.Profit, m.SampleProfit)
+    return (*tables, *rates, *restricted, *rankings, m.Share, m.Averaged, *functions, *costs, *money)
 
 
 def _import_results() -> tuple[type, ...]:
@@ -101,6 +102,7 @@ def _import_decisions() -> tuple[type, ...]:
     from metricwise.decisions.batch_rule import BatchRule
     from metricwise.decisions.confusion_posterior import ConfusionPosterior
     from metricwise.decisions.constant import Constant
+    from metricwise.decisions.cost_matrix import CostDecision, CostTask
     from metricwise.decisions.decision import Calibration, Decision, Sigmoid
     from metricwise.decisions.design_effect import GroupedPosterior
     from metricwise.decisions.group_constraints import GroupConstraint
@@ -111,7 +113,10 @@ def _import_decisions() -> tuple[type, ...]:
     from metricwise.decisions.label_posterior import LabelPosterior
     from metricwise.decisions.learning_curve import Extrapolation, FinalPosterior
     from metricwise.decisions.monitor import GuaranteeMonitor
+    from metricwise.decisions.outcome_posterior import OutcomePosterior
     from metricwise.decisions.prior_shift import PriorEstimate
+    from metricwise.decisions.profit import ProfitDecision
+    from metricwise.decisions.profit_task import ProfitTask
     from metricwise.decisions.ranking_posterior import RankingPosterior
     from metricwise.decisions.review_window import ReviewWindow
     from metricwise.decisions.score_reference import ScoreReference, ScoreWatch
@@ -119,13 +124,14 @@ def _import_decisions() -> tuple[type, ...]:
     from metricwise.decisions.tasks import Binary, Multiclass, Multilabel
     from metricwise.decisions.triage import TriageDecision
 
-    tasks = (Binary, Multiclass, Multilabel)
+    tasks = (Binary, CostTask, Multiclass, Multilabel, ProfitTask)
     expected = (
         ConfusionPosterior,
         Extrapolation,
         FinalPosterior,
         GroupedPosterior,
         LabelPosterior,
+        OutcomePosterior,
         RankingPosterior,
         TablePosterior,
     )
@@ -133,7 +139,7 @@ def _import_decisions() -> tuple[type, ...]:
     adapted = (AdaptationData, PriorEstimate)
     groups = (GroupColumn, GroupConstraint, GroupRule)
     reviews = (ReviewWindow, TriageDecision)
-    others = (BatchRule, Calibration, Constant, Decision, Sigmoid)
+    others = (BatchRule, Calibration, Constant, CostDecision, Decision, ProfitDecision, Sigmoid)
     return (*tasks, *expected, *watches, *adapted, *groups, *reviews, *others)
 
 

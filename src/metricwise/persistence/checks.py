@@ -20,6 +20,7 @@ from metricwise.persistence.declared import check_fields
 from metricwise.persistence.names import is_own
 from metricwise.persistence.schemas import SCHEMAS
 from metricwise.persistence.schemas.groups import CHECKS as GROUP_CHECKS
+from metricwise.persistence.schemas.money import CHECKS as MONEY_CHECKS
 from metricwise.persistence.schemas.monitors import CHECKS as MONITOR_CHECKS
 from metricwise.persistence.schemas.own import OWN_SCHEMAS
 from metricwise.persistence.schemas.parts import require
@@ -107,6 +108,7 @@ def _check_stream_state(values: Values) -> None:
 _CHECKS: dict[str, Callable[[Values], None]] = {
     **BOOSTER_CHECKS,
     **GROUP_CHECKS,
+    **MONEY_CHECKS,
     **MONITOR_CHECKS,
     "ContingencyCost": _check_function_measure,
     "ContingencyMeasure": _check_function_measure,

@@ -13,13 +13,14 @@ import numpy as np
 
 from metricwise._sklearn import count_samples
 from metricwise.io.atomic import atomic_file
-from metricwise.measures import Measure, get_measure
+from metricwise.measures import Accuracy, Measure, get_measure
 from metricwise.reporting import overview, reviews, sections, watching
 from metricwise.reporting.evaluation import evaluate, evaluate_constant, resolve_measure, threshold_measure
 from metricwise.reporting.explorer import ExplorerProblem, explorer_data
 from metricwise.reporting.group_tables import drop_weightless_groups, find_columns_by, groups_section
 from metricwise.reporting.importance import ImportanceSettings, compute_importance
 from metricwise.reporting.models import measure_of, name_of, title_of
+from metricwise.reporting.money import describe_earnings, evaluate_earnings, has_amounts_per_sample
 from metricwise.reporting.page_document import make_document
 from metricwise.reporting.predictions import Predictions, collect_predictions, drop_weightless
 from metricwise.reporting.steps import MOST_STEPS, make_steps
@@ -162,7 +163,9 @@ def report(
     _refuse_reviews(compare or {})
     found = collect_predictions(model, X, y, pos_label, label_names, sample_weight, groups)
     given, is_declared = measure_of(model, found.kind != "binary") if measure is None else (get_measure(measure), True)
-    criterion = resolve_measure(given, found)
+    earnings = evaluate_earnings(model, X, y, sample_weight, confidence, groups)
+    # No contingency table tells a profit with amounts per sample: curves and importance are those of the accuracy.
+    criterion = resolve_measure(Accuracy() if has_amounts_per_sample(given) else given, found)
     if found.kind == "binary":
         pos_label = found.problems[0].label  # other models are evaluated for the same class
     others = {
@@ -178,6 +181,7 @@ def report(
     named = title or f"{name_of(model)}: {title_of(criterion)}"
     parts = [
         overview.headline(named, criterion, evaluated[0], found, samples, is_declared),
+        describe_earnings(earnings, confidence),
         overview.training(model, criterion, is_declared),
         overview.class_tables(found) if found.kind != "binary" else None,
         reviews.review_section(reviewed, criterion),

@@ -19,13 +19,14 @@ from metricwise._typing import Floats, Labels
 from metricwise.decisions.binary import ThresholdRule
 from metricwise.decisions.decision import Decision
 from metricwise.decisions.group_constraints import separate_constraints
-from metricwise.decisions.group_decision import GroupPlan, plan_groups
+from metricwise.decisions.group_decision import GroupPlan, plan_groups, refuse_amounts_by_group
 from metricwise.decisions.label_matrix import read_label_names
 from metricwise.decisions.learning_curve import Extrapolation, extrapolate
+from metricwise.decisions.profit_task import learner_measure, weigh_profit
 from metricwise.decisions.task import Task
 from metricwise.decisions.tasks import make_task
 from metricwise.decisions.training_data import TrainingData, prepare_data, validate_target, validate_weights
-from metricwise.estimators.by_group import GroupThresholdedClassifier
+from metricwise.estimators.earning import EarningClassifier
 from metricwise.estimators.guarded_fit import guard_fit, warn_once_per_cause
 from metricwise.estimators.numbers import refuse_huge_numbers
 from metricwise.estimators.routing import RoutesGroups, pass_to_own_learners
@@ -60,7 +61,7 @@ from metricwise.results import DegenerateOptimumWarning
 _LOG = logging.getLogger("metricwise")
 
 
-class MetricClassifier(RoutesGroups, GroupThresholdedClassifier):
+class MetricClassifier(RoutesGroups, EarningClassifier):
     """Select, ensemble and threshold the learners that suit a measure and the data.
 
     Candidates are compared by successive halving: on growing subsets of the samples, by the measure of out-of-fold
@@ -174,7 +175,7 @@ class MetricClassifier(RoutesGroups, GroupThresholdedClassifier):
     Of ... candidates, ... is chosen...
     """
 
-    __stored_state__: ClassVar[StoredState] = GroupThresholdedClassifier.__stored_state__.extend(
+    __stored_state__: ClassVar[StoredState] = EarningClassifier.__stored_state__.extend(
         "best_estimator_", "weights_", "_ensemble", "_extrapolation", "_records", "_explanation", version=4
     )
     calibrate = True  # on out-of-fold scores, always; no parameter
@@ -232,7 +233,17 @@ class MetricClassifier(RoutesGroups, GroupThresholdedClassifier):
     # -------------------------------------------------------------------------------------------------------- training
 
     def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None, sensitive_features: Any = None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        groups: Any = None,
+        sensitive_features: Any = None,
+        tp: Any = None,
+        fp: Any = None,
+        fn: Any = None,
+        tn: Any = None,
     ) -> Self:
         """Select the best candidates and train them on all samples.
 
@@ -252,26 +263,31 @@ class MetricClassifier(RoutesGroups, GroupThresholdedClassifier):
             whole groups, and a splitter given as ``cv`` gets them; intervals are then for samples of new groups.
         sensitive_features : data frame, dict or array of shape (n_samples,), optional
             Columns that constraints by group name, or the only one; by default they are columns of X.
+        tp, fp, fn, tn : array of shape (n_samples,), optional
+            For a `Profit`: what each sample earns as a true positive, false positive, false negative and true negative.
 
         Returns
         -------
         self
         """
         self._validate_params()
-        self._check_routing(sample_weight=sample_weight, groups=groups)
+        given = {"tp": tp, "fp": fp, "fn": fn, "tn": tn}
+        self._check_routing(sample_weight=sample_weight, groups=groups, **given)
         clock, measure = Clock(self.time_budget), get_measure(self.measure)
         with guard_fit(self), show_progress(type(self).__name__, self.verbose) as stage:
             columns = Columns() if self._has_own_candidates else recognise_columns(X)
-            given, X = X, self._validate_samples(X, reset=True)
+            samples, X = X, self._validate_samples(X, reset=True)
             labels = self._validate_target(y, X.shape[0])
             weights = validate_weights(sample_weight, X)
-            is_constrained = bool(self.subject_to)
-            names = read_label_names(y)
+            is_constrained, names = bool(self.subject_to), read_label_names(y)
             task = make_task(labels, weights, measure, self.pos_label, issparse(y), is_constrained, names)
+            task, amounts = weigh_profit(task, samples, labels, weights, given)
+            measure = task.measure
             wanted = separate_constraints(self.subject_to)
-            by_group = plan_groups(wanted, self.group_thresholds, given, sensitive_features, len(labels))
+            by_group = plan_groups(wanted, self.group_thresholds, samples, sensitive_features, len(labels))
+            refuse_amounts_by_group(by_group, amounts)
             codes = None if by_group is None else by_group.codes
-            data = prepare_data(task, X, labels, weights, self.cv, groups, codes)
+            data = prepare_data(task, X, labels, weights, self.cv, groups, codes, amounts)
             seed = int(check_random_state(self.random_state).randint(2**31 - 1))
             rule = ThresholdRule(subject_to=wanted.implied, seed=seed)
             data, testing = keep_for_testing(task, data, rule, self.confidence, self.n_jobs, by_group)
@@ -280,7 +296,7 @@ class MetricClassifier(RoutesGroups, GroupThresholdedClassifier):
             if prepares_columns:
                 profile.columns.announce()
             n_outputs = 1 if task.is_binary else task.classes.size
-            problem = Problem(profile, measure, n_outputs, task.is_multilabel, seed)
+            problem = Problem(profile, learner_measure(task), n_outputs, task.is_multilabel, seed)
             portfolio = make_portfolio(self.candidates, problem)
             candidates = [one.change_estimators(task.share_positive_class) for one in portfolio.candidates]
             schedule = Schedule(clock, 0 if testing is None else len(testing.y), n_jobs=self.n_jobs)

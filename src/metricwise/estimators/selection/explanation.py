@@ -12,7 +12,7 @@ from metricwise.decisions.decision import Decision, Threshold
 from metricwise.estimators.selection.candidate_run import CandidateRun, Difference
 from metricwise.estimators.selection.candidates.candidate import Candidate
 from metricwise.estimators.selection.ensemble import Mixture
-from metricwise.measures import IsCost, Measure
+from metricwise.measures import IsCost, IsTotal, Measure
 from metricwise.measures.base import show_interval, show_value
 
 _ADAPTED = "The model was adapted to another prior"
@@ -30,9 +30,9 @@ class Expectation(NamedTuple):
 def show_runs(runs: list[CandidateRun], mixture: Mixture, measure: Measure, n_samples: float) -> Mixture:
     """Put values and differences of runs in the units that users see, and return the mixture in them, too.
 
-    A total cost is that of ``n_samples`` samples.
+    A total cost or profit is that of ``n_samples`` samples.
     """
-    if not isinstance(measure, IsCost):
+    if not isinstance(measure, IsCost | IsTotal):
         return mixture
 
     def show_difference(difference: Difference | None) -> Difference | None:
@@ -44,7 +44,7 @@ def show_runs(runs: list[CandidateRun], mixture: Mixture, measure: Measure, n_sa
         return Difference(difference.rival, value, (low - none, high - none))
 
     for run in runs:
-        run.is_cost = True
+        run.is_cost = isinstance(measure, IsCost)
         run.value = float(show_value(measure, run.value, n_samples))
         run.interval = show_interval(measure, run.interval, n_samples)
         run.difference = show_difference(run.difference)

@@ -9,7 +9,7 @@ from statistics import fmean
 from metricwise.decisions.out_of_fold import DEFAULT_FOLDS
 from metricwise.estimators.selection.candidate_run import CandidateRun
 from metricwise.estimators.selection.schedule import Schedule
-from metricwise.measures import IsCost, Measure
+from metricwise.measures import IsCost, IsTotal, Measure
 from metricwise.measures.base import show_value
 from metricwise.progress import Stage
 
@@ -96,7 +96,7 @@ class SelectionProgress:
             return ""
         best = max(reached, key=lambda run: run.value)
         value = float(show_value(self.measure, best.value, self.n_judged))
-        shown = f"{value:.4g}" if isinstance(self.measure, IsCost) else f"{value:.3f}"
+        shown = f"{value:.4g}" if isinstance(self.measure, IsCost | IsTotal) else f"{value:.3f}"
         return f", best {self.measure.name} {shown} ({best.candidate.name})"
 
     def _estimate_left(self, running: Sequence[CandidateRun], position: int, n_folds: int) -> float | None:

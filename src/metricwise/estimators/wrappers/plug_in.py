@@ -24,9 +24,10 @@ from metricwise.decisions.decision import Decision
 from metricwise.decisions.executors import ClusterExecutor, Executor, LocalExecutor
 from metricwise.decisions.fitting import FitPlan, FittedModel, fit_and_decide
 from metricwise.decisions.group_constraints import separate_constraints
-from metricwise.decisions.group_decision import plan_groups
+from metricwise.decisions.group_decision import plan_groups, refuse_amounts_by_group
 from metricwise.decisions.group_fitting import fit_by_group
 from metricwise.decisions.label_matrix import read_label_names
+from metricwise.decisions.profit_task import weigh_profit
 from metricwise.decisions.scoring import check_known_classes
 from metricwise.decisions.targets import count_classes
 from metricwise.decisions.task import Task
@@ -39,6 +40,7 @@ from metricwise.estimators.inputs import chunks_of_cluster, copy_feature_names, 
 from metricwise.estimators.routing import RoutesGroups
 from metricwise.estimators.wrappers.predicting import PredictsByLearner
 from metricwise.measures import Measure, get_measure
+from metricwise.measures.profit import Amounts
 from metricwise.progress import show_progress
 
 
@@ -237,6 +239,10 @@ class PlugInClassifier(RoutesGroups, MetaEstimatorMixin, PredictsByLearner, _Cli
         groups: Any = None,
         sensitive_features: Any = None,
         client: Any = None,
+        tp: Any = None,
+        fp: Any = None,
+        fn: Any = None,
+        tn: Any = None,
     ) -> Self:
         """Train the classifier and choose its threshold.
 
@@ -259,6 +265,8 @@ class PlugInClassifier(RoutesGroups, MetaEstimatorMixin, PredictsByLearner, _Cli
             Columns that constraints by group name, or the only one; by default they are columns of X.
         client : distributed.Client, optional
             The client of a Dask collection; by default the one started last.
+        tp, fp, fn, tn : array of shape (n_samples,), optional
+            For a `Profit`: what each sample earns as a true positive, false positive, false negative and true negative.
 
         Returns
         -------
@@ -266,19 +274,23 @@ class PlugInClassifier(RoutesGroups, MetaEstimatorMixin, PredictsByLearner, _Cli
         """
         self._validate_params()
         measure, strategy = get_measure(self.measure), self._strategy()
-        self._check_routing(sample_weight=sample_weight, groups=groups)
+        given = {"tp": tp, "fp": fp, "fn": fn, "tn": tn}
+        self._check_routing(sample_weight=sample_weight, groups=groups, **given)
         self._refuse_learner(X)
         X, y, sample_weight = chunks_of_cluster(X, y, sample_weight, client)
         with guard_fit(self), show_progress(type(self).__name__, self.verbose):
             X, labels = self._validate(X, y)
             weights = self._validate_weights(sample_weight, X)
             task = self._make_task(labels, weights, measure, y)
+            task, amounts = weigh_profit(task, X, labels, weights, given)
             seed = int(check_random_state(self.random_state).randint(2**31 - 1))
             wanted = separate_constraints(self.subject_to)
             if wanted.by_group and isinstance(X, DaskSource):
                 raise ValueError("constraints by group are for samples in memory: use X.compute(), or leave them out")
             by_group = plan_groups(wanted, self.group_thresholds, X, sensitive_features, len(labels))
-            executor = self._executor(task, X, labels, weights, groups, None if by_group is None else by_group.codes)
+            refuse_amounts_by_group(by_group, amounts)
+            codes = None if by_group is None else by_group.codes
+            executor = self._executor(task, X, labels, weights, groups, codes, amounts)
             rule = ThresholdRule(strategy, wanted.implied, seed=seed)
             learner = self.estimator if self.prefit else task.share_positive_class(self.estimator)
             plan = FitPlan(learner, rule, self.confidence, self.cv, self.prefit, self.calibrate)
@@ -335,11 +347,19 @@ class PlugInClassifier(RoutesGroups, MetaEstimatorMixin, PredictsByLearner, _Cli
         return task_of_classes(known, measure, self.pos_label, count_classes(y, known), is_constrained)
 
     def _executor(
-        self, task: Task, X: Any, y: Labels, weights: Floats | None, groups: Any, subgroups: Integers | None
+        self,
+        task: Task,
+        X: Any,
+        y: Labels,
+        weights: Floats | None,
+        groups: Any,
+        subgroups: Integers | None,
+        amounts: Amounts | None,
     ) -> Executor:
         """Return the executor for the location of the samples."""
         if not isinstance(X, DaskSource):
-            return LocalExecutor(task, prepare_data(task, X, y, weights, self.cv, groups, subgroups), self.n_jobs)
+            data = prepare_data(task, X, y, weights, self.cv, groups, subgroups, amounts)
+            return LocalExecutor(task, data, self.n_jobs)
         refuse_groups(groups)
         return ClusterExecutor(task, TrainingData(X, y, task.encode(y), weights), self.n_passes)
 

@@ -11,12 +11,12 @@ from sklearn.utils.validation import check_is_fitted
 from metricwise._typing import Floats
 from metricwise.clusters import is_dask
 from metricwise.decisions.chunk_learners import copy_for_prediction, refuse_batch_rule
-from metricwise.estimators.by_group import GroupThresholdedClassifier
+from metricwise.estimators.earning import EarningClassifier
 from metricwise.estimators.lazy_predictions import lazy_labels, lazy_probabilities, lazy_scores
 from metricwise.estimators.thresholded import has_probabilities
 
 
-class PredictsByLearner(GroupThresholdedClassifier):
+class PredictsByLearner(EarningClassifier):
     """Predicts by the scores of ``estimator_`` and the threshold, or the thresholds of groups."""
 
     estimator: Any
@@ -25,7 +25,16 @@ class PredictsByLearner(GroupThresholdedClassifier):
     def _scores(self, X: Any) -> Floats:
         return self._task.scores(self.estimator_, X)
 
-    def decision_function(self, X: Any, *, sensitive_features: Any = None) -> Any:
+    def decision_function(
+        self,
+        X: Any,
+        *,
+        sensitive_features: Any = None,
+        tp: Any = None,
+        fp: Any = None,
+        fn: Any = None,
+        tn: Any = None,
+    ) -> Any:
         """Return scores minus `threshold_`; the largest, or the sign of the only one, decides.
 
         Parameters
@@ -34,6 +43,8 @@ class PredictsByLearner(GroupThresholdedClassifier):
             New samples; also a Dask collection.
         sensitive_features : data frame, dict or array of shape (n_samples,), optional
             Groups of the samples, for constraints by group; by default columns of X. Needed for thresholds per group.
+        tp, fp, fn, tn : array of shape (n_samples,), optional
+            For a `Profit`: what each sample earns as a true positive, false positive, false negative and true negative.
 
         Returns
         -------
@@ -43,11 +54,21 @@ class PredictsByLearner(GroupThresholdedClassifier):
             computed yet.
         """
         check_is_fitted(self, "measure_")
-        if is_dask(X):
+        given = {"tp": tp, "fp": fp, "fn": fn, "tn": tn}
+        if is_dask(X) and self._find_amounts(X, given) is None:
             return lazy_scores(self._for_chunks(sensitive_features), X)
-        return super().decision_function(X, sensitive_features=sensitive_features)
+        return super().decision_function(X, sensitive_features=sensitive_features, **given)
 
-    def predict(self, X: Any, *, sensitive_features: Any = None) -> Any:
+    def predict(
+        self,
+        X: Any,
+        *,
+        sensitive_features: Any = None,
+        tp: Any = None,
+        fp: Any = None,
+        fn: Any = None,
+        tn: Any = None,
+    ) -> Any:
         """Return labels.
 
         Parameters
@@ -56,6 +77,8 @@ class PredictsByLearner(GroupThresholdedClassifier):
             New samples; also a Dask collection.
         sensitive_features : data frame, dict or array of shape (n_samples,), optional
             Groups of the samples, for constraints by group; by default columns of X. Needed for thresholds per group.
+        tp, fp, fn, tn : array of shape (n_samples,), optional
+            For a `Profit`: what each sample earns as a true positive, false positive, false negative and true negative.
 
         Returns
         -------
@@ -63,9 +86,10 @@ class PredictsByLearner(GroupThresholdedClassifier):
             For a Dask collection, a lazy one with the same chunks.
         """
         check_is_fitted(self, "measure_")
-        if is_dask(X):
+        given = {"tp": tp, "fp": fp, "fn": fn, "tn": tn}
+        if is_dask(X) and self._find_amounts(X, given) is None:
             return lazy_labels(self._for_chunks(sensitive_features), X)
-        return super().predict(X, sensitive_features=sensitive_features)
+        return super().predict(X, sensitive_features=sensitive_features, **given)
 
     @available_if(has_probabilities)
     def predict_proba(self, X: Any) -> Any:

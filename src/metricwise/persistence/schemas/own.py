@@ -8,7 +8,7 @@ import numpy as np
 
 from metricwise._state import Values
 from metricwise.persistence.schemas import kinds as k
-from metricwise.persistence.schemas import monitors, own_machines
+from metricwise.persistence.schemas import money, monitors, own_machines
 from metricwise.persistence.schemas.composition import count_outputs
 from metricwise.persistence.schemas.groups import GROUPS
 from metricwise.persistence.schemas.kinds import Check, Sizes
@@ -23,8 +23,8 @@ _DECIDED: dict[str, Check] = {
     "measure_": measure,
     "expected_score_": k.real(),
     "expected_score_interval_": k.each(k.real(), k.real()),
-    "_task": k.of_class("Binary", "Multiclass", "Multilabel"),
-    "_decision": k.of_class("Decision"),
+    "_task": k.of_class("Binary", "CostTask", "Multiclass", "Multilabel", "ProfitTask"),
+    "_decision": k.of_class("CostDecision", "Decision", "ProfitDecision"),
 }
 _THRESHOLD = k.either(k.real(), k.array("double", "C"))
 _INTERVAL = {"threshold_interval_": k.each(_THRESHOLD, _THRESHOLD)}
@@ -35,9 +35,9 @@ _WRONG = "a model is damaged: its learners, classes and decision do not fit toge
 def check_decision(task: Any, decision: Any, n_classes: int) -> None:
     """Raise unless a decision has one threshold per class or label of a task; one if there are two classes."""
     kind = type(task).__name__
-    is_binary = kind == "Binary"
+    is_binary = kind in money.BINARY
     require(task.classes.size == n_classes and (n_classes == 2 if is_binary else True), _WRONG)
-    require(kind != "Multiclass" or n_classes > 2, _WRONG)
+    require(kind not in ("Multiclass", "CostTask") or n_classes > 2, _WRONG)
     is_known = not is_binary or (k.plain(task.positive, {}) and task.positive in task.classes.tolist())
     require(is_known, _WRONG)
     names = getattr(task, "label_names", ())
@@ -46,6 +46,7 @@ def check_decision(task: Any, decision: Any, n_classes: int) -> None:
     require(all(np.shape(one) == shape for one in (decision.threshold, *decision.interval)), _WRONG)
     require(np.all(~np.isnan(decision.threshold)), _WRONG)
     check_lines(decision.calibration, task)
+    money.check_money(task, decision)
     require(decision.batch is None or (is_binary and decision.calibration.lines), _WRONG)
     _check_adaptation(decision, task, shape)
 
@@ -71,7 +72,7 @@ def _check_adaptation(decision: Any, task: Any, shape: tuple[int, ...]) -> None:
 
 def check_lines(calibration: Any, task: Any) -> None:
     """Raise unless a calibration has no line, or one per column of scores, each with a slope."""
-    n_columns = 1 if type(task).__name__ == "Binary" else task.classes.size
+    n_columns = 1 if type(task).__name__ in money.BINARY else task.classes.size
     require(len(calibration.lines) in (0, n_columns), _WRONG)
     require(all(np.isfinite(line.slope) and line.slope != 0.0 for line in calibration.lines), _WRONG)
 
@@ -139,7 +140,7 @@ def _check_selection(values: Values, sizes: Sizes) -> None:
     ensemble, task = values["_ensemble"], values["_task"]
     require(len(ensemble.models) == len(ensemble.calibrations) == ensemble.weights.size >= 1, _WRONG)
     require(values["weights_"].shape == ensemble.weights.shape, _WRONG)
-    expected = () if type(task).__name__ == "Binary" else (sizes["C"],)
+    expected = () if type(task).__name__ in money.BINARY else (sizes["C"],)
     require(np.shape(ensemble.prior) == expected and np.asarray(ensemble.prior).dtype == np.float64, _WRONG)
     for model, calibration in zip(ensemble.models, ensemble.calibrations, strict=True):
         check_lines(calibration, task)

@@ -12,6 +12,7 @@ from metricwise._state import StoredState
 from metricwise.decisions.binary import ThresholdRule, make_aim
 from metricwise.decisions.executors import LocalExecutor
 from metricwise.decisions.fitting import FittedModel
+from metricwise.decisions.profit_task import weigh_profit
 from metricwise.decisions.scoring import gives_probabilities
 from metricwise.decisions.training_data import prepare_data, validate_two_classes
 from metricwise.estimators.guarded_fit import guard_fit
@@ -26,6 +27,11 @@ from metricwise.estimators.wrappers.cost_sensitive.iterations import (
     warm_start_path,
 )
 from metricwise.estimators.wrappers.cost_sensitive.learners import require_weights
+from metricwise.estimators.wrappers.cost_sensitive.sample_costs import (
+    describe_costs,
+    fit_sample_costs,
+    mean_class_weights,
+)
 from metricwise.estimators.wrappers.plug_in import PlugInClassifier
 from metricwise.measures import Measure, get_measure, registered_names
 from metricwise.measures.base import CountsTable
@@ -125,6 +131,10 @@ class CostSensitiveClassifier(PlugInClassifier):
     `predict_proba` is the learner's own, from whose odds the ratio of the class weights is divided out. It is as well
     calibrated for the prior of training as the learner is for weighted samples, unless ``calibrate`` is set.
 
+    For a `Profit` with amounts per sample there are two iterations: without weights, where the decision about a sample
+    follows from its probability and its amounts, and with samples weighted by what a wrong decision about them loses.
+    `class_weights_` has the mean weights of both classes.
+
     References
     ----------
     .. [1] S. A. Puthiya Parambath, N. Usunier and Y. Grandvalet (2014). Optimizing F-measures by cost-sensitive
@@ -201,7 +211,16 @@ class CostSensitiveClassifier(PlugInClassifier):
         return tags
 
     def fit(  # type: ignore[override]  # not on a cluster
-        self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        groups: Any = None,
+        tp: Any = None,
+        fp: Any = None,
+        fn: Any = None,
+        tn: Any = None,
     ) -> Self:
         """Train the classifier with class weights, iteration by iteration, and select the best.
 
@@ -216,6 +235,8 @@ class CostSensitiveClassifier(PlugInClassifier):
         groups : array of shape (n_samples,), optional
             Samples that belong together, such as those of one patient, have the same entry. Folds keep whole groups,
             and a splitter given as ``cv`` gets them; intervals are then for samples of new groups.
+        tp, fp, fn, tn : array of shape (n_samples,), optional
+            For a `Profit`: what each sample earns as a true positive, false positive, false negative and true negative.
 
         Returns
         -------
@@ -224,19 +245,23 @@ class CostSensitiveClassifier(PlugInClassifier):
         self._validate_params()
         measure = get_measure(self.measure)
         table = _require_table(measure)
-        self._check_routing(sample_weight=sample_weight, groups=groups)
+        given = {"tp": tp, "fp": fp, "fn": fn, "tn": tn}
+        self._check_routing(sample_weight=sample_weight, groups=groups, **given)
         require_weights(self.estimator)
         has_probabilities = gives_probabilities(self.estimator)
         refuse_dask(self, X)
         with guard_fit(self), show_progress(type(self).__name__, self.verbose):
             who = "CostSensitiveClassifier"
             task, X, y, weights = validate_two_classes(X, y, sample_weight, measure, self.pos_label, who)
-            data = prepare_data(task, X, y, weights, self.cv, groups)
+            task, amounts = weigh_profit(task, X, y, weights, given)
+            data = prepare_data(task, X, y, weights, self.cv, groups, amounts=amounts)
             rule = ThresholdRule(self.threshold, seed=int(check_random_state(self.random_state).randint(2**31 - 1)))
             executor = LocalExecutor(task, data, self.n_jobs)
             learner = task.share_positive_class(self.estimator)
             settings = (self.cv, self.max_iter, self.tol, self.calibrate)
             plan = WeightingPlan(executor, learner, rule, has_probabilities, *settings)
+            if amounts is not None:
+                return self._fit_sample_costs(plan)
             iterations = fit_iterations(plan, measure)
             best = select_iteration(table, iterations, data.groups_of(iterations[0].found.samples))
             path = warm_start_path(iterations[: best + 1])
@@ -246,6 +271,16 @@ class CostSensitiveClassifier(PlugInClassifier):
             self.history_ = tuple(describe_iteration(plan, one) for one in iterations)
             self.n_iter_ = len(iterations)
             self.n_refits_ = len(iterations) * len(plan.splits) + len(path)
+        return self
+
+    def _fit_sample_costs(self, plan: WeightingPlan) -> Self:
+        """Train without and with the costs of the samples, and select the better."""
+        found = fit_sample_costs(plan)
+        self._store(plan.executor.task, found.fitted)
+        self.best_iter_, self.n_iter_ = found.best, len(found.judged)
+        self.class_weights_ = mean_class_weights(plan, found.judged[found.best])
+        self.history_ = tuple(describe_costs(plan, one) for one in found.judged)
+        self.n_refits_ = len(found.judged) * len(plan.splits) + 1
         return self
 
 
