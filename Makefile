@@ -75,10 +75,10 @@ bench-empulse: $(VENV)/.bench .venv-empulse/.made ## profit, beside empulse in a
 	EMPULSE_PYTHON=.venv-empulse/$(SCRIPTS)/python $(PY) -m benchmarks --only profit
 
 bench-fairlearn: $(VENV)/.bench .venv-fairlearn/.made ## constraints by group, beside fairlearn in an environment of its own
-	FAIRLEARN_PYTHON=.venv-fairlearn/$(SCRIPTS)/python $(PY) -m benchmarks --only groups
+	FAIRLEARN_PYTHON=.venv-fairlearn/$(SCRIPTS)/python $(PY) -m benchmarks --only groups --only parity
 
-bench-mapie: $(VENV)/.bench .venv-mapie/.made ## guarantees with abstention, beside MAPIE in an environment of its own
-	MAPIE_PYTHON=.venv-mapie/$(SCRIPTS)/python $(PY) -m benchmarks --only triage
+bench-mapie: $(VENV)/.bench .venv-mapie/.made ## guarantees with abstention and of labels, beside MAPIE in an environment of its own
+	MAPIE_PYTHON=.venv-mapie/$(SCRIPTS)/python $(PY) -m benchmarks --only triage --only label_guarantees
 
 bench-quapy: $(VENV)/.bench .venv-quapy/.made ## prior shift, beside QuaPy in an environment of its own
 	QUAPY_PYTHON=.venv-quapy/$(SCRIPTS)/python $(PY) -m benchmarks --only prior_shift

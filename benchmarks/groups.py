@@ -1,24 +1,14 @@
-"""Constraints by group: are guarantees kept in every group, and what does parity of recall cost beside fairlearn?
-
-Peers run in an environment of their own, whose interpreter the variable FAIRLEARN_PYTHON names.
-"""
+"""Are guarantees by group kept in every group of new samples?"""
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import tempfile
-import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import f1_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
 
@@ -27,11 +17,9 @@ from benchmarks.data import load
 from benchmarks.report import Column, Record, Section, Table
 from metricwise import PlugInClassifier, UnreachableGuaranteeError
 
-SCRIPT, VARIABLE = Path(__file__).with_name("fairlearn_process.py"), "FAIRLEARN_PYTHON"
 RECALL, CONFIDENCE = 0.8, 0.95
 TRIALS, QUICK_TRIALS = 200, 5
 MOST_POSITIVES = 20_000  # of a group, that recall is measured on
-BOUND, SPLITS, N_TRAINING = 0.05, 5, 8000
 
 
 class Samples(NamedTuple):
@@ -86,32 +74,18 @@ GUARANTEES = (
     Column("lowest", "mean of the lowest recall", "{:.3f}"),
     Column("positive_rate", "mean share predicted positive", "{:.1%}"),
 )
-PARITY = (
-    Column("method", "method"),
-    Column("f1", "F1 on test samples", "{:.4f}"),
-    Column("difference", "mean difference of recall", "{:.4f}"),
-    Column("largest", "largest difference", "{:.4f}"),
-    Column("seconds", "seconds per split", "{:.1f}"),
-)
 TEXT = [
     "Guarantees: ``PlugInClassifier`` around logistic regression, trained for F1 with "
     f'``subject_to="recall>={RECALL:g} by group"`` at confidence {CONFIDENCE:g}. Every fit has samples of its own; a '
     f"guarantee is kept if the recall of other samples (all, or {MOST_POSITIVES:,} positive ones per group) is at "
     f"least {RECALL:g} in every group, and a fit that raises instead is refused. At least {CONFIDENCE:.0%} must be "
     "kept or refused. The real populations are finite, which adds a sampling error to the recall of small groups.",
-    f"Parity: F1 on a9a where the recalls of both sexes differ by at most {BOUND:g}. {SPLITS} splits, {N_TRAINING:,} "
-    "samples for training and all others for testing; all methods have the same logistic regression. fairlearn's "
-    f"``ThresholdOptimizer`` (``true_positive_rate_parity``, ``tol={BOUND:g}``) does not maximise F1: of its "
-    "objectives, accuracy and balanced accuracy, the one with the larger F1 on a quarter of the training samples is "
-    f"taken. ``ExponentiatedGradient`` (``TruePositiveRateParity``, ``difference_bound={BOUND:g}``) has the costs of "
-    "mistakes, of four, with the largest F1 on the same quarter. Both then learn from all training samples, and both "
-    "predict at random in part. metricwise chooses its thresholds on out-of-fold scores.",
 ]
 
 
 def measure(context: Context) -> Section:
-    """Count guarantees that are kept in every group, and compare classifiers under parity of recall."""
-    section = Section("groups", "Constraints by group", list(TEXT))
+    """Count guarantees that are kept in every group."""
+    section = Section("groups", "Guarantees by group", list(TEXT))
     trials = QUICK_TRIALS if context.quick else TRIALS
     records: list[Record] = []
     for name, (read, n_samples) in POPULATIONS.items():
@@ -127,18 +101,16 @@ def measure(context: Context) -> Section:
         if not context.quick and one["kept_or_refused"] < CONFIDENCE
     ]
     section.tables.append(Table("Recall guaranteed in every group", GUARANTEES, records))
-    try:
-        section.tables.append(Table("F1 under parity of recall", PARITY, _compare(1 if context.quick else SPLITS)))
-    except SkippedError as error:
-        section.text.append(f"Parity is not measured: {error}.")
     return section
 
 
-def _learner() -> Any:
+def make_learner() -> Any:
+    """Return the classifier that all thresholds are for."""
     return make_pipeline(MaxAbsScaler(), LogisticRegression(solver="newton-cholesky"))
 
 
-def _recalls(samples: Samples, predicted: NDArray[np.bool_]) -> NDArray[np.float64]:
+def measure_recalls(samples: Samples, predicted: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Return the recall of every group."""
     positive = [samples.y & (samples.group == group) for group in np.unique(samples.group)]
     return np.array([predicted[own].mean() for own in positive])
 
@@ -156,13 +128,13 @@ def _count(name: str, population: Samples, n_samples: int, has_own: bool, trials
         order = np.random.default_rng(seed).permutation(len(population.y))
         own, others = population.take(order[:n_samples]), _draw_positives(population, order[n_samples:])
         model = PlugInClassifier(
-            _learner(), subject_to=f"recall>={RECALL} by group", confidence=CONFIDENCE, group_thresholds=has_own
+            make_learner(), subject_to=f"recall>={RECALL} by group", confidence=CONFIDENCE, group_thresholds=has_own
         )
         try:
             model.fit(own.X, own.y, sensitive_features=own.group)
         except UnreachableGuaranteeError:
             continue
-        recalls = _recalls(others, model.predict(others.X, sensitive_features=others.group))
+        recalls = measure_recalls(others, model.predict(others.X, sensitive_features=others.group))
         is_kept = bool(np.all(recalls >= RECALL))
         kept, broken = kept + is_kept, broken + (not is_kept)
         new = population.take(order[n_samples : 2 * n_samples])
@@ -179,72 +151,3 @@ def _count(name: str, population: Samples, n_samples: int, has_own: bool, trials
         "lowest": float(np.mean(lowest)) if lowest else float("nan"),
         "positive_rate": float(np.mean(rates)) if rates else float("nan"),
     }
-
-
-# --------------------------------------------------------------------------------------------------------------- parity
-
-PARITY_CONSTRAINT = f"recall_difference<={BOUND} by group"
-OURS: dict[str, dict[str, Any]] = {
-    "metricwise, F1 without a constraint": {},
-    "metricwise, one threshold per group": {"group_thresholds": True, "confidence": None},
-    "metricwise, shared threshold": {"confidence": None},
-    f"metricwise, one threshold per group, confidence {CONFIDENCE:g}": {"group_thresholds": True},
-}
-
-
-def _compare(splits: int) -> list[Record]:
-    """Return the mean F1 and differences of recall of every method."""
-    interpreter = os.environ.get(VARIABLE)
-    if interpreter is None:
-        raise SkippedError(f"{VARIABLE} does not name the interpreter of an environment with fairlearn")
-    adult = read_adult()
-    found: dict[str, list[tuple[float, float, float]]] = {}
-    for seed in range(splits):
-        order = np.random.default_rng(10**6 + seed).permutation(len(adult.y))
-        own, others = adult.take(order[:N_TRAINING]), adult.take(order[N_TRAINING:])
-        for name, parameters in OURS.items():
-            started = time.perf_counter()
-            judged = _judge(others, _predict_ours(own, others, parameters))
-            found.setdefault(name, []).append((*judged, time.perf_counter() - started))
-        for name, (predicted, seconds) in _run_peer(interpreter, own, others, seed).items():
-            found.setdefault(name, []).append((*_judge(others, predicted), seconds))
-    records: list[Record] = []
-    for name, values in found.items():
-        f1, difference, seconds = np.array(values).T
-        records.append(
-            {
-                "method": name,
-                "f1": float(f1.mean()),
-                "difference": float(difference.mean()),
-                "largest": float(difference.max()),
-                "seconds": float(seconds.mean()),
-            }
-        )
-    return records
-
-
-def _predict_ours(own: Samples, others: Samples, parameters: dict[str, Any]) -> NDArray[np.bool_]:
-    if not parameters:
-        free: NDArray[np.bool_] = PlugInClassifier(_learner()).fit(own.X, own.y).predict(others.X)
-        return free
-    model = PlugInClassifier(_learner(), subject_to=PARITY_CONSTRAINT, **parameters)
-    model.fit(own.X, own.y, sensitive_features=own.group)
-    predicted: NDArray[np.bool_] = model.predict(others.X, sensitive_features=others.group)
-    return predicted
-
-
-def _judge(samples: Samples, predicted: NDArray[np.bool_]) -> tuple[float, float]:
-    recalls = _recalls(samples, predicted)
-    return float(f1_score(samples.y, predicted)), float(recalls.max() - recalls.min())
-
-
-def _run_peer(interpreter: str, own: Samples, others: Samples, seed: int) -> dict[str, tuple[NDArray[np.bool_], float]]:
-    """Return the predictions of fairlearn's classifiers, with the seconds of each."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        parts = {"X": own.X, "y": own.y, "group": own.group, "X_test": others.X}
-        np.savez(folder / "samples.npz", **parts, group_test=others.group)
-        subprocess.run([interpreter, str(SCRIPT), name, str(BOUND), str(seed)], check=True)
-        with np.load(folder / "predictions.npz") as stored:
-            seconds = json.loads((folder / "seconds.json").read_text())
-            return {f"fairlearn, {key}": (stored[key].astype(bool), seconds[key]) for key in stored.files}

@@ -40,7 +40,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     share = run_command(*common, "--algorithm", "plug-in", "--review-share", 0.2, "--out", folder / "share.mw")
     assert "sent to review, labelled 'review': 20 % of new samples" in share.stdout
     abstain = run_command(
-        *common, "--algorithm", "amp", "--abstain", *GUARANTEES, "--out", folder / "sure.mw", "--json"
+        *common, "--algorithm", "cost-sensitive", "--abstain", *GUARANTEES, "--out", folder / "sure.mw", "--json"
     )
     found = json.loads(abstain.stdout)["review"]
     assert found["guarantees"] == ["precision >= 0.85", "npv >= 0.9"] and found["low"] < found["share"] < found["high"]

@@ -73,6 +73,8 @@ def test_unsupported_multiclass_and_multilabel_settings_raise():
     expect_error(ValueError, "'roc_auc' is for two classes.*'f1_macro'", y=MULTICLASS, measure="roc_auc")
     expect_error(ValueError, "'auto', 'bagged', 'max' or 'expected', got 'batch'", y=MULTICLASS, threshold="batch")
     expect_error(ValueError, "for several labels threshold is", y=labels, threshold="batch")
+    expect_error(ValueError, "for several labels threshold is", y=labels, threshold="batch", subject_to="recall>=0.1")
+    expect_error(ValueError, "got 'batch'", y=MULTICLASS, threshold="batch", subject_to="recall>=0.1")
     expect_error(ValueError, "BinaryRelevance", y=labels, measure="f1_samples")
     expect_error(ValueError, r"y\[0, 0\] is", y=labels + 2)
     expect_error(ValueError, "set prefit=False", y=labels, prefit=True)

@@ -58,6 +58,7 @@ RARE_X = np.random.default_rng(0).normal(size=(400, 5)) + 0.5 * RARE_Y[:, None]
 FRAME = pd.DataFrame(X.copy(), columns=[f"column {k}" for k in range(8)])
 FRAME["colour"] = pd.Categorical(np.where(X[:, 0] > 0.0, "red", np.where(X[:, 1] > 0.0, "green", "blue")))
 FRAME.loc[::17, "column 2"] = np.nan
+MONEY = pd.DataFrame(X, columns=list("abcdefgh")).assign(amount=np.exp(X[:, 0]), region=np.arange(160.0) % 2)
 NOTES = [f"seen {word} at gate {k}" for k, word in enumerate(WORDS)]
 DATED = FRAME.assign(day=pd.date_range("2024-01-01", periods=160, freq="7h"), note=NOTES)
 
@@ -179,6 +180,22 @@ MODELS: dict[str, Callable[[], tuple[Any, Any]]] = {
     "plug-in, recall at precision": lambda: (
         mw.PlugInClassifier(LogisticRegression(), mw.RecallAtPrecision(0.6), confidence=None).fit(X, y),
         X,
+    ),
+    "plug-in, by group": lambda: (
+        mw.PlugInClassifier(
+            LogisticRegression(), subject_to="recall>=0.3 by region", confidence=None, group_thresholds=True
+        ).fit(MONEY, y),
+        MONEY,
+    ),
+    "plug-in, profit": lambda: (
+        mw.PlugInClassifier(LogisticRegression(), mw.Profit(tp="amount", fp=-1, fn="-2*amount"), cv=2).fit(MONEY, y),
+        MONEY,
+    ),
+    "plug-in, costs": lambda: (
+        mw.PlugInClassifier(LogisticRegression(), mw.CostMatrix([[0, 1, 2], [3, 0, 1], [5, 1, 0]])).fit(
+            THREE_X, THREE_Y
+        ),
+        THREE_X,
     ),
     "triage": lambda: (
         mw.TriageClassifier(LogisticRegression(), capacity=0.2, cv=3, pos_label="yes").fit(X, WORDS, groups=PAIRS),

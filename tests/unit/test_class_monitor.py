@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -14,7 +15,11 @@ import metricwise
 from metricwise import GuaranteeMonitor, PlugInClassifier, report
 from metricwise.cli import main
 from metricwise.decisions.class_outcomes import encode_class_outcomes
+from metricwise.decisions.guarantees import Constraint
 from metricwise.decisions.monitor import find_constraints
+from metricwise.measures import Share
+from metricwise.persistence.old import StoredObject, upgrade
+from metricwise.persistence.schemas.own import check_decision
 
 NAMES = ["a", "b", "fraud"]
 LABELS = ["spam", "urgent"]
@@ -113,6 +118,22 @@ def test_reports_show_the_guarantee_of_each_class_and_label(classes, labels):
     assert "Guarantees on these samples" in page and "recall &gt;= 0.6 of fraud" in page
     page = report(labels, LABEL_X, LABEL_Y, label_names=LABELS, importance_seconds=0.0).html
     assert all(str(one).replace(">", "&gt;") in page for one in find_constraints(labels))
+
+
+def test_files_of_earlier_versions_are_of_two_classes_and_numbered_labels(classes):
+    old = {"alpha": 0.05}
+    assert upgrade(StoredObject("metricwise.GuaranteeMonitor", 1, old), 2).values == old | {"_kind": "binary"}
+    for name in ("Constraint", "Multilabel"):
+        assert upgrade(StoredObject(f"metricwise.{name}", 1, {}), 2).values == {}
+    constraint = Constraint(Share("recall"), True, 0.5)
+    assert constraint.of_class is None
+
+
+def test_names_that_do_not_fit_the_labels_are_refused(labels):
+    check_decision(labels._task, labels._decision, 2)
+    for names in (("spam",), ("spam", ["urgent"])):
+        with pytest.raises(ValueError, match="a model is damaged"):
+            check_decision(replace(labels._task, label_names=names), labels._decision, 2)
 
 
 def run(*arguments):

@@ -312,7 +312,19 @@ def test_many_samples_are_summarised_without_moving_means():
     assert (summary.value, summary.savings, summary.n_samples) == pytest.approx(
         (whole.value, whole.savings, whole.n_samples)
     )
-    assert summary.interval() == pytest.approx(whole.interval(), abs=0.003)
+    assert summary.interval() == pytest.approx(whole.interval(), abs=0.008)  # 400 draws of each
+
+
+@pytest.mark.parametrize("is_weighted", [False, True])
+def test_probabilities_are_those_of_samples_without_costs(monkeypatch, is_weighted):
+    """Positives weigh ten times as much in the second training, and its probabilities say so unless calibrated."""
+    monkeypatch.setattr("metricwise.estimators.wrappers.cost_sensitive.sample_costs._select", lambda *_: is_weighted)
+    train, new = draw_samples(1500, seed=1), draw_samples(3000, seed=2)
+    model = CostSensitiveClassifier(LogisticRegression(), Profit(tp="0.1*amount", fp=-5, fn="-amount"), cv=3)
+    model.fit(*train)
+    assert model.calibrated_ == is_weighted
+    assert model.predict_proba(new[0])[:, 1].mean() == pytest.approx(new[1].mean(), abs=0.03)
+    assert model.set_params(calibrate=True).fit(*train).calibrated_
 
 
 def test_savings_of_nothing_are_undefined():

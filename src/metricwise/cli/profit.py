@@ -60,6 +60,28 @@ def is_per_sample(measure: str | None) -> bool:
     return not parse_profit(measure.removeprefix(PREFIX)).has_numbers_only
 
 
+def collect_savings(model: Any) -> dict[str, Any]:
+    """Return the savings that a model expects, with their interval; nothing unless it was trained for money."""
+    if not hasattr(model, "expected_savings_"):
+        return {}
+    low, high = model.expected_savings_interval_
+    return {"savings": float(model.expected_savings_), "savings_interval": [float(low), float(high)]}
+
+
+def format_savings(facts: dict[str, Any]) -> list[str]:
+    """Return a line about savings, where `collect_savings` found some.
+
+    Examples
+    --------
+    >>> format_savings({"savings": 0.5, "savings_interval": [0.4, 0.625]})
+    ['savings expected on new samples: 0.5000 (90 %: 0.4000 to 0.6250)']
+    """
+    if "savings" not in facts:
+        return []
+    low, high = facts["savings_interval"]
+    return [f"savings expected on new samples: {facts['savings']:.4f} (90 %: {low:.4f} to {high:.4f})"]
+
+
 def evaluate_money(model: Any, table: Any, confidence: float) -> list[dict[str, Any]]:
     """Return profit and savings of a model on samples, with intervals; none unless it was trained for a profit."""
     from metricwise.reporting.money import evaluate_earnings

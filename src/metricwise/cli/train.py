@@ -27,7 +27,7 @@ from metricwise.cli.options import (
     groups_option,
     pos_label_option,
 )
-from metricwise.cli.profit import ProfitText, check_profit, choose_measure
+from metricwise.cli.profit import ProfitText, check_profit, choose_measure, collect_savings, format_savings
 from metricwise.cli.queries import find_query_column
 from metricwise.cli.reviews import collect_facts, describe, review_options, sends_to_review
 
@@ -375,9 +375,7 @@ def _collect_quality(model: Any) -> dict[str, Any]:
     if hasattr(model, "expected_score_"):
         facts["expected"] = float(model.expected_score_)
         facts["interval"] = [float(end) for end in model.expected_score_interval_]
-    if hasattr(model, "expected_savings_"):
-        facts["savings"] = float(model.expected_savings_)
-        facts["savings_interval"] = [float(end) for end in model.expected_savings_interval_]
+    facts |= collect_savings(model)
     result = _result_of(model)
     certificate = getattr(result, "certificate", None)
     if certificate is not None and certificate.is_bounded:
@@ -408,10 +406,7 @@ def _format_summary(model: Any, facts: dict[str, Any]) -> str:
         lines.append(
             f"{facts['measure']} expected on new samples: {facts['expected']:.4f} (90 %: {low:.4f} to {high:.4f})"
         )
-    lines += describe(facts)
-    if "savings" in facts:
-        low, high = facts["savings_interval"]
-        lines.append(f"savings expected on new samples: {facts['savings']:.4f} (90 %: {low:.4f} to {high:.4f})")
+    lines += [*describe(facts), *format_savings(facts)]
     if "recent" in facts:
         lines.append(f"{facts['measure']} of recent samples, predicted before training on them: {facts['recent']:.4f}")
     if "certificate" in facts:

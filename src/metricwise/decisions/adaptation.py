@@ -98,7 +98,7 @@ def estimate_prior(task: Task, data: AdaptationData, scores: Floats) -> PriorEst
     covariance = prior_covariance(likelihoods, inside / inside.sum())
     changes = _compare_calibrations(by_class, calibration, columns)
     shares, low, high = estimate_shares(likely, covariance, changes, n_samples)
-    if not is_determined(low, high):
+    if n_samples <= 1 or not is_determined(low, high):
         raise UndeterminedPriorError(_explain_refusal(task, samples, low, high, n_samples), (low, high))
     if not is_explained(Mixture(by_class, data.folds, calibration), columns):
         warnings.warn(

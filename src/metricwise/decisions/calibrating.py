@@ -58,8 +58,8 @@ def fit_class_calibration(samples: ScoredSamples) -> Calibration:
     >>> log_chances = np.log(random.dirichlet(np.ones(3), 4000))
     >>> codes = np.array([random.choice(3, p=np.exp(one)) for one in log_chances])
     >>> lines = fit_class_calibration(ScoredSamples(codes, 4.0 * log_chances, np.ones(4000))).lines
-    >>> round(lines[0].slope, 1)
-    0.2
+    >>> 0.23 < lines[0].slope < 0.27
+    True
     """
     codes, scores, weights = samples
     centred = scores - scores.mean(axis=1, keepdims=True)

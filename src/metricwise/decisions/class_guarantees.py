@@ -21,7 +21,7 @@ from metricwise.decisions.class_offsets import TablesValue, ascend_offsets, best
 from metricwise.decisions.confusion_posterior import ConfusionPosterior
 from metricwise.decisions.decision import Decision, ScoredSamples
 from metricwise.decisions.guarantees import UnreachableGuaranteeError
-from metricwise.decisions.multiclass import confusion_matrix, find_offsets
+from metricwise.decisions.multiclass import check_strategy, confusion_matrix, find_offsets
 
 _MARGINS = 16  # of the order
 _MARGINS_ON_SAMPLES = 6  # without a guarantee, where the last of them counts
@@ -56,19 +56,20 @@ def choose_guaranteed_offsets(
     confidence : float
         Probability that all of them hold.
     rule : ThresholdRule
-        Its seed draws the samples that order the offsets, if there are many.
+        Its seed draws the samples that order the offsets, if there are many. Its strategy is checked only.
     ordering : ScoredSamples
         Out-of-fold scores of the samples that the model was trained with.
     testing : ScoredSamples
         The model's scores of samples that it was not trained with.
     has_probabilities : bool
-        Whether scores are log-probabilities; offsets are chosen for both alike.
+        Whether scores are log-probabilities.
 
     Raises
     ------
     UnreachableGuaranteeError
         If the safest offsets fail their test.
     """
+    check_strategy(rule.strategy, has_probabilities)
     measure, constraints = aim
     order = order_offsets(measure.of_tables, constraints, _draw(ordering, rule.seed))
     p_values = np.max(constraints.p_values(_tables_at(order.offsets, testing)), axis=0)
@@ -127,6 +128,7 @@ def choose_constrained_offsets(
     UnreachableGuaranteeError
         If no offsets keep the constraints.
     """
+    check_strategy(rule.strategy, has_probabilities)
     measure = aim.measure
     offsets = find_constrained_offsets(aim, rule, samples, has_probabilities)
     posterior = ConfusionPosterior(measure, confusion_matrix(offsets, samples)[None])

@@ -40,7 +40,7 @@ def difference_p_value(kind: tuple[float, float], among: tuple[float, float], bo
     --------
     >>> difference_p_value((80, 82), (100, 100), 0.05, level=0.05) < 0.3
     True
-    >>> difference_p_value((800, 820), (1000, 1000), 0.05, level=0.05) < 0.001
+    >>> difference_p_value((800, 820), (1000, 1000), 0.05, level=0.05) < 0.01
     True
     """
     if min(among) <= 0 or kind[0] / among[0] - kind[1] / among[1] >= bound:

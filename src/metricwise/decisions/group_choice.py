@@ -169,7 +169,26 @@ class ThresholdsByGroup:
                 kept.append((margin, choice))
         if not kept:
             return OrderedThresholds(self.safest(), np.array([-np.inf]))
-        return OrderedThresholds(self._rows([choice for _, choice in kept]), np.array([margin for margin, _ in kept]))
+        rows = self._rows([choice for _, choice in kept])
+        return self._add_constant(OrderedThresholds(rows, np.array([margin for margin, _ in kept])))
+
+    def _add_constant(self, found: OrderedThresholds) -> OrderedThresholds:
+        """Return the order with equal labels for all samples in front, where shares then differ by as little for sure.
+
+        All groups have a recall of 1 if every sample is predicted positive; other thresholds owe it to chance.
+        """
+        if not self._differences:
+            return found
+        for place in (0, -1):
+            row = np.array([[curve.thresholds[place] for curve in self._curves]])
+            tables = self.aim.tables(self.samples, np.concatenate([row, found.thresholds[:1]]))
+            margins, values = self.aim.margins(tables), self.aim.values(tables)
+            if margins[0] >= margins[1] and values[0] < values[1]:
+                widest = max(float(margins[0]), float(found.margins[0]))
+                return OrderedThresholds(
+                    np.concatenate([row, found.thresholds]), np.concatenate([[widest], found.margins])
+                )
+        return found
 
     def _start(self) -> list[tuple[float, JointChoice]]:
         """Return the safest thresholds of all groups as the start of the order; none if only differences are bound."""

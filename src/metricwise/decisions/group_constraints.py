@@ -10,7 +10,7 @@ from metricwise._state import stored_fields
 from metricwise.decisions.guarantees import Constraint
 
 _SUFFIX = "_difference"
-_TEXT = re.compile(r"(.*?[0-9.]\s*%?)\s+by\s+(\S.*?)\s*", re.IGNORECASE)
+_BY = re.compile(r"(?<=[0-9.%])\s++by\s++(?=\S)", re.IGNORECASE)  # between a bound and a column
 _SUFFIX_IN_TEXT = re.compile(r"[-_]difference(?=\s*[<>]=)", re.IGNORECASE)
 _SIGNS = (">=", "<=")
 
@@ -50,6 +50,11 @@ class GroupConstraint:
             raise ValueError(f"a constraint by group names a column, got {by!r} in {given!r}")
         plain, is_difference = _drop_suffix(rest)
         constraint = Constraint.of(plain)
+        if constraint.of_class is not None:
+            raise ValueError(
+                f"constraints by group are on the positive class: leave 'of {constraint.of_class}' out of {given!r}, "
+                "or set pos_label"
+            )
         if is_difference and constraint.is_lower_bound:
             raise ValueError(f"a difference between groups has a greatest value: write '<=' in {given!r}")
         return cls(constraint, by, is_difference)
@@ -95,7 +100,7 @@ def separate_constraints(subject_to: Any) -> Separated:
 
 def _is_by_group(given: Any) -> bool:
     if isinstance(given, str):
-        return _TEXT.fullmatch(given) is not None
+        return _BY.search(given) is not None
     return isinstance(given, list | tuple) and len(given) == 5 and given[3] == "by"
 
 
@@ -107,9 +112,8 @@ def _split(given: Any) -> tuple[Any, Any]:
             "('recall', '>=', 0.8, 'by', 'region')"
         )
     if isinstance(given, str):
-        found = _TEXT.fullmatch(given)
-        assert found is not None
-        return found.group(1), found.group(2)
+        constraint, column = _BY.split(given, maxsplit=1)
+        return constraint, column.strip()
     return tuple(given[:3]), given[4]
 
 

@@ -77,8 +77,8 @@ class GroupRule:
         """Return the threshold of each group in the units that users see; None if all share one."""
         if self.thresholds is None:
             return None
-        show = show_probability if decision.is_probability else float
-        return {group: show(float(one)) for group, one in zip(self.columns[0].groups, self.thresholds, strict=True)}
+        shown = (replace(decision, threshold=float(one)).shown_threshold for one in self.thresholds)
+        return {group: float(one) for group, one in zip(self.columns[0].groups, shown, strict=True)}
 
 
 @dataclass(frozen=True)
@@ -290,9 +290,13 @@ def _describe_nearest(aim: GroupAim, choices: Choices, samples: GroupedSamples, 
     )
 
 
-def refuse_amounts_by_group(plan: GroupPlan | None, amounts: Any) -> None:
-    """Raise a ValueError if constraints by group are asked for together with amounts per sample."""
-    if plan is not None and amounts is not None:
+def refuse_other_tasks(plan: GroupPlan | None, is_binary: bool, amounts: Any) -> None:
+    """Raise a ValueError if constraints by group are asked for with several classes or with amounts per sample."""
+    if plan is None:
+        return
+    if not is_binary:
+        raise ValueError("constraints by group are for two classes: leave them out, or merge classes")
+    if amounts is not None:
         raise ValueError(
             "constraints by group are for thresholds, and a Profit with amounts per sample decides about each sample: "
             "give the Profit numbers, or leave the constraints by group out"

@@ -33,7 +33,13 @@ from metricwise.decisions.guarantees import (
     tables_at,
 )
 from metricwise.decisions.label_posterior import summarize_labels
-from metricwise.decisions.multiclass import LabelThresholds, choose_label_thresholds, fit_lines, label_columns
+from metricwise.decisions.multiclass import (
+    LabelThresholds,
+    choose_label_thresholds,
+    fit_lines,
+    label_columns,
+    refuse_batches,
+)
 from metricwise.inference.threshold import Candidates
 from metricwise.measures import Averaged
 
@@ -220,6 +226,7 @@ def _choose_others(
     measure: Averaged, rule: ThresholdRule, samples: ScoredSamples, has_probabilities: bool, constrained: set[int]
 ) -> LabelThresholds:
     """Return thresholds chosen by the measure alone, for labels without constraints; zeros if there are none."""
+    refuse_batches(rule)
     size = samples.scores.shape[1]
     if len(constrained) == size:
         return LabelThresholds(np.zeros(size), (np.zeros(size), np.zeros(size)))

@@ -62,14 +62,15 @@ def choose_offsets(
     They are the best ("max"), the mean of the best of resamples ("bagged"), those that maximise the measure expected by
     probabilities ("expected"), or the mean of the latter two ("auto"; "bagged" without probabilities).
     """
-    _check_strategy(rule.strategy, has_probabilities)
+    check_strategy(rule.strategy, has_probabilities)
     bagged = bagged_offsets(measure.of_tables, *samples, rule.seed)
     offsets = find_offsets(measure, rule, samples, has_probabilities, bagged.offsets)
     posterior = ConfusionPosterior(measure, confusion_matrix(offsets, samples)[None])
     return expect(Decision(offsets, bagged.interval, np.nan, (np.nan, np.nan)), posterior, samples.weights)
 
 
-def _check_strategy(strategy: str, has_probabilities: bool) -> None:
+def check_strategy(strategy: str, has_probabilities: bool) -> None:
+    """Raise a ValueError unless a strategy chooses offsets of classes."""
     if strategy not in ("auto", "bagged", "max", "expected"):
         raise ValueError(
             f"for more than two classes threshold is 'auto', 'bagged', 'max' or 'expected', got {strategy!r}"
@@ -195,8 +196,7 @@ def choose_label_thresholds(
     lines : sequence of Sigmoid
         Make log-odds of the scores of each label.
     """
-    if rule.strategy == "batch":
-        raise ValueError("for several labels threshold is 'auto', 'bagged', 'expected' or 'max', got 'batch'")
+    refuse_batches(rule)
     if measure.average == "micro":
         found = [_choose_for_label(measure, rule, _pool(samples), lines[0])] * len(lines)
     else:
@@ -205,6 +205,12 @@ def choose_label_thresholds(
         ]
     low, high = np.array([one.interval for one in found]).T
     return LabelThresholds(np.array([one.threshold for one in found]), (low, high))
+
+
+def refuse_batches(rule: ThresholdRule) -> None:
+    """Raise a ValueError if thresholds of labels are to be adapted to the samples that are predicted together."""
+    if rule.strategy == "batch":
+        raise ValueError("for several labels threshold is 'auto', 'bagged', 'expected' or 'max', got 'batch'")
 
 
 def _choose_for_label(measure: Averaged, rule: ThresholdRule, samples: ScoredSamples, line: Sigmoid) -> ThresholdChoice:

@@ -38,7 +38,7 @@ DEFAULT_FOLDS = 5
 NO_SAMPLES: Indices = np.zeros(0, dtype=np.int64)
 
 _PROBE_SIZE = 4000  # samples at most
-_FEWEST_DISTINCT = 20  # distinct samples per class below which copies are not analysed
+_FEWEST_DISTINCT = 20  # distinct samples per class below which only their number of copies is considered
 _MORE_OFTEN = 2.0  # factor by which copies may be more frequent in the minority class
 _MOST_SINGLE = 0.8  # share of the distinct samples that occur once
 _OFTEN = 5.0  # mean occurrences of a sample above which there are few distinct ones
@@ -69,12 +69,14 @@ def _copies_are_natural(counts: list[Indices]) -> bool:
     """Whether copies occur naturally, given how often each distinct sample of each class occurs.
 
     Samples repeated on purpose are minority samples, or most samples. Natural copies are in all classes, and either
-    most samples are unique, or there are few distinct ones at all.
+    most samples are unique, or there are few distinct ones at all, as of one feature with a dozen values.
     """
     rarest = min(counts, key=lambda count: int(count.sum()))
     shares = [1.0 - count.size / float(count.sum()) for count in counts if count is not rarest]
-    if not shares or sum(shares) == 0.0 or min(map(np.size, counts)) < _FEWEST_DISTINCT:
+    if not shares or sum(shares) == 0.0:
         return False
+    if min(map(np.size, counts)) < _FEWEST_DISTINCT:
+        return all(float(count.mean()) > _OFTEN for count in counts)
     others = np.concatenate([count for count in counts if count is not rarest])
     of_rarest = 1.0 - rarest.size / float(rarest.sum())
     few = float(others.mean()) > _OFTEN

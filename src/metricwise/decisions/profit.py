@@ -15,7 +15,7 @@ Artificial Intelligence, 973-978.
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,7 +24,15 @@ from metricwise._state import stored_fields
 from metricwise._typing import Floats, Mask
 from metricwise.decisions.amounts import detach_amounts
 from metricwise.decisions.binary import Aim, ThresholdRule, choose_constrained, expect, separate_folds
-from metricwise.decisions.decision import Calibration, Decision, Probe, ScoredSamples, Sigmoid, Threshold
+from metricwise.decisions.decision import (
+    Calibration,
+    Decision,
+    Probe,
+    ScoredSamples,
+    Sigmoid,
+    Threshold,
+    check_threshold,
+)
 from metricwise.decisions.guarantees import UnreachableGuaranteeError, find_guaranteed_threshold
 from metricwise.decisions.outcome_posterior import OutcomePosterior, summarize_outcomes
 from metricwise.decisions.ranking_posterior import rarer_weight
@@ -196,6 +204,17 @@ class ProfitDecision(Decision):
         rare = rarer_weight(by_folds.positive[near], weights)
         moved = refit_shift(float(self.threshold), by_folds.margins[near], by_final.margins[near], weights, rare)
         return self.shift(moved)
+
+    def replace_threshold(self, shown: Any) -> Decision:
+        """Return the decision with another shift of all thresholds, in log-odds."""
+        return replace(self, threshold=check_threshold(shown, self.threshold))
+
+    def calibrate(self, calibration: Calibration) -> Decision:
+        """Return the decision of a model whose probabilities a calibration makes of scores; the shift stays."""
+        return replace(self, link=calibration)
+
+    def _show(self, threshold: Threshold) -> Threshold:
+        return threshold
 
     @property
     def line(self) -> Sigmoid:

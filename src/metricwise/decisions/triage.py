@@ -107,6 +107,11 @@ def parse_review_constraints(subject_to: Any) -> tuple[Constraint, ...]:
                 f"reviews guarantee a least precision and a least npv, got {one}: write ('precision', '>=', 0.9) or "
                 "('npv', '>=', 0.98), or use PlugInClassifier for other constraints, without reviews"
             )
+        if one.of_class is not None:
+            raise ValueError(
+                f"reviews guarantee the precision of the positive class and the npv of the other, got {one}: leave 'of "
+                f"{one.of_class}' out, or set pos_label"
+            )
     names = [one.share.name for one in constraints]
     if len(set(names)) < len(names):
         raise ValueError(f"subject_to has two constraints on {names[0]}: give each guarantee once")

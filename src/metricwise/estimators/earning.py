@@ -62,7 +62,8 @@ class EarningClassifier(GroupThresholdedClassifier):
         Returns
         -------
         array of shape (n_samples,), (n_samples, n_classes) or (n_samples, n_labels)
-            Of two classes, ``classes_[1]`` is predicted above zero.
+            Scores are log-odds (log-probabilities for more than two classes) or the learner's decision values. Of two
+            classes, ``classes_[1]`` is predicted above zero.
         """
         check_is_fitted(self, "measure_")
         amounts = self._find_amounts(X, {"tp": tp, "fp": fp, "fn": fn, "tn": tn})
@@ -139,6 +140,7 @@ class EarningClassifier(GroupThresholdedClassifier):
         y: Any,
         sample_weight: Any = None,
         *,
+        sensitive_features: Any = None,
         tp: Any = None,
         fp: Any = None,
         fn: Any = None,
@@ -156,6 +158,8 @@ class EarningClassifier(GroupThresholdedClassifier):
             Their labels.
         sample_weight : array of shape (n_samples,), optional
             Weights of the samples.
+        sensitive_features : data frame, dict or array of shape (n_samples,), optional
+            Groups of the samples, for constraints by group; by default columns of X. Needed for thresholds per group.
         tp, fp, fn, tn : array of shape (n_samples,), optional
             What each sample earns as a true positive, false positive, false negative and true negative.
 
@@ -177,7 +181,8 @@ class EarningClassifier(GroupThresholdedClassifier):
         True
         """
         check_is_fitted(self, "measure_")
-        found = self._collect_outcomes(X, y, sample_weight, {"tp": tp, "fp": fp, "fn": fn, "tn": tn}).savings
+        given = {"tp": tp, "fp": fp, "fn": fn, "tn": tn}
+        found = self._collect_outcomes(X, y, sample_weight, given, sensitive_features).savings
         if math.isnan(found):
             raise ValueError(_NOTHING_TO_SAVE)
         return found
@@ -189,6 +194,7 @@ class EarningClassifier(GroupThresholdedClassifier):
         sample_weight: Any = None,
         *,
         confidence: float = 0.9,
+        sensitive_features: Any = None,
         tp: Any = None,
         fp: Any = None,
         fn: Any = None,
@@ -206,13 +212,16 @@ class EarningClassifier(GroupThresholdedClassifier):
             Weights of the samples.
         confidence : float, default=0.9
             The probability.
+        sensitive_features : data frame, dict or array of shape (n_samples,), optional
+            Groups of the samples, for constraints by group; by default columns of X. Needed for thresholds per group.
         tp, fp, fn, tn : array of shape (n_samples,), optional
             What each sample earns as a true positive, false positive, false negative and true negative.
         """
         check_is_fitted(self, "measure_")
         if not 0.0 < confidence < 1.0:
             raise ValueError(f"confidence must lie between 0 and 1, got {confidence!r}; write 90 percent as 0.9")
-        found = self._collect_outcomes(X, y, sample_weight, {"tp": tp, "fp": fp, "fn": fn, "tn": tn})
+        given = {"tp": tp, "fp": fp, "fn": fn, "tn": tn}
+        found = self._collect_outcomes(X, y, sample_weight, given, sensitive_features)
         if math.isnan(found.savings):
             raise ValueError(_NOTHING_TO_SAVE)
         return found.posterior().savings_interval(confidence)
@@ -235,8 +244,10 @@ class EarningClassifier(GroupThresholdedClassifier):
             raise AttributeError("savings are those of a model trained for a Profit or a CostMatrix")
         return posterior
 
-    def _collect_outcomes(self, X: Any, y: Any, sample_weight: Any, given: dict[str, Any]) -> Outcomes:
+    def _collect_outcomes(
+        self, X: Any, y: Any, sample_weight: Any, given: dict[str, Any], sensitive_features: Any = None
+    ) -> Outcomes:
         """Return what predictions earn, and what constant decisions would."""
         amounts = self._find_amounts(X, given)
-        margins = load_into_memory(self.decision_function(X, **given))
+        margins = load_into_memory(self.decision_function(X, sensitive_features=sensitive_features, **given))
         return collect_outcomes(self._task, load_into_memory(y), margins, load_into_memory(sample_weight), amounts)

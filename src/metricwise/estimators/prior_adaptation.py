@@ -108,6 +108,16 @@ def _find_data(model: Any) -> AdaptationData:
     check_is_fitted(model, "measure_")
     if model._task.is_multilabel:
         raise ValueError("adapt_prior is for classes, and the model predicts several labels: train one model per label")
+    if not model._task.adapts_to_priors:
+        raise ValueError(
+            "adapt_prior chooses a threshold again, and the model decides by what each sample earns or costs: train "
+            "it with sample_weight that gives the classes their new prior"
+        )
+    if getattr(model, "_group_rule", None) is not None:
+        raise ValueError(
+            "adapt_prior is for one prior, and the constraints of the model are by group, each of which has its own: "
+            "train without them, or on samples with the new prior"
+        )
     if wants_guarantee(model._task.aim(_get_rule(model)), getattr(model, "confidence", None)):
         raise ValueError(
             "the constraints of the model are guaranteed for the prior that they were tested with, and for no other: "

@@ -235,7 +235,7 @@ def _draw(reviews: Reviews, measure: Measure) -> list[Markup]:
     chart.segment((reviews.share, ends[0]), (reviews.share, ends[1]), "faint")
     chart.label(reviews.share, ends[0], "this model", dx=6, dy=-6, style="strong")
     caption = (
-        "The samples that are decided, if a larger or smaller share is sent to review, and the same share of the "
-        "others is predicted positive."
+        "The samples that are decided, if another share is sent to review, and the same share of all others "
+        "is predicted positive."
     )
     return [figure(chart.render(), caption)]

@@ -19,7 +19,7 @@ from metricwise._typing import Floats, Labels
 from metricwise.decisions.binary import ThresholdRule
 from metricwise.decisions.decision import Decision
 from metricwise.decisions.group_constraints import separate_constraints
-from metricwise.decisions.group_decision import GroupPlan, plan_groups, refuse_amounts_by_group
+from metricwise.decisions.group_decision import GroupPlan, plan_groups, refuse_other_tasks
 from metricwise.decisions.label_matrix import read_label_names
 from metricwise.decisions.learning_curve import Extrapolation, extrapolate
 from metricwise.decisions.profit_task import learner_measure, weigh_profit
@@ -285,7 +285,7 @@ class MetricClassifier(RoutesGroups, EarningClassifier):
             measure = task.measure
             wanted = separate_constraints(self.subject_to)
             by_group = plan_groups(wanted, self.group_thresholds, samples, sensitive_features, len(labels))
-            refuse_amounts_by_group(by_group, amounts)
+            refuse_other_tasks(by_group, task.is_binary, amounts)
             codes = None if by_group is None else by_group.codes
             data = prepare_data(task, X, labels, weights, self.cv, groups, codes, amounts)
             seed = int(check_random_state(self.random_state).randint(2**31 - 1))

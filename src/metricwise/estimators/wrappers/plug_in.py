@@ -24,7 +24,7 @@ from metricwise.decisions.decision import Decision
 from metricwise.decisions.executors import ClusterExecutor, Executor, LocalExecutor
 from metricwise.decisions.fitting import FitPlan, FittedModel, fit_and_decide
 from metricwise.decisions.group_constraints import separate_constraints
-from metricwise.decisions.group_decision import plan_groups, refuse_amounts_by_group
+from metricwise.decisions.group_decision import plan_groups, refuse_other_tasks
 from metricwise.decisions.group_fitting import fit_by_group
 from metricwise.decisions.label_matrix import read_label_names
 from metricwise.decisions.profit_task import weigh_profit
@@ -288,7 +288,7 @@ class PlugInClassifier(RoutesGroups, MetaEstimatorMixin, PredictsByLearner, _Cli
             if wanted.by_group and isinstance(X, DaskSource):
                 raise ValueError("constraints by group are for samples in memory: use X.compute(), or leave them out")
             by_group = plan_groups(wanted, self.group_thresholds, X, sensitive_features, len(labels))
-            refuse_amounts_by_group(by_group, amounts)
+            refuse_other_tasks(by_group, task.is_binary, amounts)
             codes = None if by_group is None else by_group.codes
             executor = self._executor(task, X, labels, weights, groups, codes, amounts)
             rule = ThresholdRule(strategy, wanted.implied, seed=seed)

@@ -133,7 +133,8 @@ class CostSensitiveClassifier(PlugInClassifier):
 
     For a `Profit` with amounts per sample there are two iterations: without weights, where the decision about a sample
     follows from its probability and its amounts, and with samples weighted by what a wrong decision about them loses.
-    `class_weights_` has the mean weights of both classes.
+    `class_weights_` has the mean weights of both classes. If the second is selected, `predict_proba` is calibrated on
+    out-of-fold scores.
 
     References
     ----------
@@ -156,7 +157,7 @@ class CostSensitiveClassifier(PlugInClassifier):
     """
 
     __stored_state__: ClassVar[StoredState] = PlugInClassifier.__stored_state__.extend(
-        "class_weights_", "best_iter_", "history_", "n_iter_", "n_refits_", version=2
+        "class_weights_", "best_iter_", "history_", "n_iter_", "n_refits_", version=3
     )
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimator": [HasMethods(["fit"])],
@@ -272,6 +273,11 @@ class CostSensitiveClassifier(PlugInClassifier):
             self.n_iter_ = len(iterations)
             self.n_refits_ = len(iterations) * len(plan.splits) + len(path)
         return self
+
+    @property
+    def calibrated_(self) -> bool:
+        """Whether probabilities are calibrated on out-of-fold samples; otherwise they are as good as the learner."""
+        return super().calibrated_ or getattr(self._decision, "is_weighted", False)  # see `fit_sample_costs`
 
     def _fit_sample_costs(self, plan: WeightingPlan) -> Self:
         """Train without and with the costs of the samples, and select the better."""

@@ -15,6 +15,7 @@ import numpy as np
 
 from metricwise._typing import Floats, Integers
 from metricwise.decisions.amounts import detach_amounts
+from metricwise.decisions.calibrating import fit_calibration
 from metricwise.decisions.comparison import CONFIDENCE
 from metricwise.decisions.decision import Decision, ScoredSamples
 from metricwise.decisions.executors import score_fold
@@ -108,10 +109,13 @@ def _decide_for_final(plan: WeightingPlan, one: JudgedCosts, model: Any) -> Deci
     data = plan.executor.data
     groups = data.groups_of(one.found.samples)
     decision = account_for_groups(plan.executor.task, one.decision, one.samples, groups, plan.rule.seed)
-    if not one.found.probe.size:
+    if one.found.probe.size:
+        by_final = plan.executor.score(model, one.found.probe)
+        decision = decision.shift_to_final(data.probe(one.found.probe, one.found.probe_scores, by_final))
+    if not (plan.calibrate or one.decision.is_weighted):
         return decision
-    by_final = plan.executor.score(model, one.found.probe)
-    return decision.shift_to_final(data.probe(one.found.probe, one.found.probe_scores, by_final))
+    # A learner of samples weighted by their amounts has no probabilities of the classes otherwise.
+    return decision.calibrate(fit_calibration(plan.executor.task, one.samples))
 
 
 def mean_class_weights(plan: WeightingPlan, one: JudgedCosts) -> ClassCosts:
