@@ -249,3 +249,16 @@ def test_training_stalls_where_the_upper_bound_is_wrong_by_more_than_the_gap(sol
     result, _ = run(solver, problem, Limits(tol=0.0, max_iter=1), state)
     assert result.status is status
     assert result.certificate.upper >= state.upper * (1.0 - 1e-9)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_features_are_selected_where_no_labelling_is_violated():
+    """A column that separates the classes by its last digit leaves a dual solution without any violated labelling."""
+    column = np.array([1e16, 1e16, 1e16 - 2.0, 1e16, 1e16 - 2.0, 1e16 - 2.0, 1e16])
+    first = [1.6588730015900806, 0.5230287211299369, -0.40871199891714916, 1.1298997565814872]
+    first += [-1.329996026659239, -1.6021291328567142, 0.5277291433916174]
+    second = [1.1664976429972667, -0.03711870532667008, -0.6135840224348798, -0.010875651145385228]
+    second += [-0.7522256266527855, 0.23256951675498747, 1e-200]
+    data = np.asfortranarray(np.column_stack([first, second, column]))
+    model = FeatureSelectingSVC("gower_legendre", C=1000.0, fit_intercept=False).fit(data, [1, 0, 0, 1, 0, 0, 0])
+    assert_sound(model, data)

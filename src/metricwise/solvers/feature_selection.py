@@ -146,8 +146,9 @@ class FeatureSelection:
         scale = np.sqrt(state.parts)
         restricted = _restrict(problem, state.columns, scale)
         result = self._solve(restricted, limits, _ROUND_TOL)
-        points = _dense(result.witness.points)
-        scores = np.array([restricted.design.scores(point) for point in points]).reshape(len(points), -1)
+        points = _dense(result.witness.points)  # none, if the bound of labellings that are right is the largest
+        shape = len(points), problem.design.shape[0]
+        scores = np.array([restricted.design.scores(point) for point in points]).reshape(shape)
         dual = _combine_labellings(problem, result.witness.shares, scores)
         largest = float(np.sort(dual.slopes**2)[-self.n_features :].sum()) + dual.constant**2
         state.lower = max(state.lower, problem.bound_choices(dual.loss, dual.direction, largest, len(points)))
