@@ -85,7 +85,7 @@ def _read_npz(content: bytes) -> Numbers:
     matrix.check_format(full_check=True)  # toarray does not check indices
     if np.any(matrix.indptr[1:] < matrix.indptr[:-1]):  # overlooked where the last row ends below 1
         raise ValueError("a row ends before it begins")
-    return np.asarray(matrix.astype(np.float64).toarray())  # first: entries of one place are added up
+    return np.asarray(matrix.astype(np.float64).toarray())  # first, since repeated entries are added up
 
 
 def _read_parquet(content: bytes) -> Numbers:
