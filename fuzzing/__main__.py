@@ -10,6 +10,7 @@ import argparse
 import os
 import re
 import sys
+import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -17,6 +18,7 @@ from fuzzing.campaign import Settings, Tally, format_summary, run_campaign, writ
 from fuzzing.cases import CORPUS, KINDS, load_kind
 from fuzzing.failures import list_failures
 from fuzzing.state import State
+from fuzzing.sweep import list_sweep
 from fuzzing.workers import Job, run_jobs
 
 STATE = Path(__file__).parents[1] / ".fuzzing" / "state.json"
@@ -27,6 +29,8 @@ def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     if options.replay is not None:
         return _replay(options.replay)
+    if options.sweep:
+        return _sweep(options.workers)
     kinds = options.kinds or list(KINDS)
     state = State(options.state, options.seed)
     for name in kinds:
@@ -53,6 +57,19 @@ def _replay(which: str) -> int:
     return int(bool(tally.findings))
 
 
+def _sweep(n_workers: int) -> int:
+    """Change every field of the model files of the corpus in turn; print what happened, and every finding once."""
+    kind, tally, started = load_kind("model_files"), Tally("sweep"), time.monotonic()
+    kind.prepare()
+    with TemporaryDirectory(prefix="fuzzing-") as folder:
+        for report in run_jobs(kind, "model_files", list_sweep(), float("inf"), n_workers, Path(folder)):
+            if tally.add(report):
+                write(f"FINDING {report.job.name}  {report.finding}")
+    tally.seconds = time.monotonic() - started
+    write(format_summary([tally]))
+    return int(bool(tally.findings))
+
+
 def _list_jobs(key: str) -> list[Job]:
     """Return the jobs of a seed, or of a range of seeds."""
     found = re.fullmatch(r"(\d+)(?:-(\d+))?", key)
@@ -68,6 +85,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seed", type=int, default=0, help="seed of the campaign (0)")
     parser.add_argument("--kinds", nargs="+", choices=KINDS, metavar="KIND", help=f"among {', '.join(KINDS)} (all)")
     parser.add_argument("--replay", metavar="KIND:SEED", help="run one case alone")
+    parser.add_argument("--sweep", action="store_true", help="change every field of the model files, each in turn")
     parser.add_argument("--keep", action="store_true", help="add the first case of every finding to the corpus")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes (all cores)")
     parser.add_argument("--state", type=Path, default=STATE, help="file with the seeds that are done")

@@ -69,7 +69,9 @@ def _mutate_member(content: bytes, random: Random) -> bytes:
         array = np.load(io.BytesIO(content), allow_pickle=False)
     except Exception:  # of any kind: a member may be a mutant already
         return mutate_bytes(content, random)
-    if random.random() < 0.15:
+    if (
+        random.random() < 0.15 and b"\n" in content[content.index(b"{") :]
+    ):  # a mutant may have lost the end of its header
         return _change_header(content, random)
     return write_array(mutate_array(array, random))
 

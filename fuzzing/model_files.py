@@ -83,7 +83,8 @@ def _draw(random: Random, things: Any) -> Any:
     return things[int(random.integers(len(things)))]
 
 
-def _find_objects(entries: Entries) -> Entries:
+def find_objects(entries: Entries) -> Entries:
+    """Return the entries that are objects with attributes."""
     return [entry for entry in entries if isinstance(entry.get("fields"), dict) and entry["fields"]]
 
 
@@ -97,13 +98,13 @@ def change_value(entries: Entries, arrays: Arrays, random: Random) -> None:
 
 def drop_field(entries: Entries, arrays: Arrays, random: Random) -> None:
     """Remove a stored attribute."""
-    fields = _draw(random, _find_objects(entries))["fields"]
+    fields = _draw(random, find_objects(entries))["fields"]
     del fields[_draw(random, list(fields))]
 
 
 def add_field(entries: Entries, arrays: Arrays, random: Random) -> None:
     """Add an attribute of another object."""
-    objects = _find_objects(entries)
+    objects = find_objects(entries)
     other = _draw(random, objects)["fields"]
     name = _draw(random, [*other, "predict", "__class__", "_tree", "memory"])
     _draw(random, objects)["fields"][name] = other.get(name, 1)
@@ -111,7 +112,7 @@ def add_field(entries: Entries, arrays: Arrays, random: Random) -> None:
 
 def exchange_fields(entries: Entries, arrays: Arrays, random: Random) -> None:
     """Exchange two attributes of an object."""
-    fields = _draw(random, _find_objects(entries))["fields"]
+    fields = _draw(random, find_objects(entries))["fields"]
     first, second = _draw(random, list(fields)), _draw(random, list(fields))
     fields[first], fields[second] = fields[second], fields[first]
 
@@ -149,7 +150,7 @@ def change_list(entries: Entries, arrays: Arrays, random: Random) -> None:
 
 def set_hazard(entries: Entries, arrays: Arrays, random: Random) -> None:
     """Set a parameter that starts processes, reads files, compiles expressions or asks for much memory."""
-    places = [(entry["fields"], key) for entry in _find_objects(entries) for key in entry["fields"] if key in _HAZARDS]
+    places = [(entry["fields"], key) for entry in find_objects(entries) for key in entry["fields"] if key in _HAZARDS]
     if not places:
         change_value(entries, arrays, random)
         return
@@ -241,7 +242,7 @@ def nest_containers(entries: Entries, arrays: Arrays, random: Random) -> None:
     nested: Any = {"is": "tuple", "items": []}
     for _ in range(int(random.integers(2, 40))):
         nested = {"is": kind, "items": [[nested, 1]] if kind == "dict" else [nested]}
-    fields = _draw(random, _find_objects(entries))["fields"]
+    fields = _draw(random, find_objects(entries))["fields"]
     fields[_draw(random, list(fields))] = nested
 
 

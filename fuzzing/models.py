@@ -49,7 +49,10 @@ _OLD_MODELS = (
 _N_SAMPLES = 48
 _N_PREDICTED = 12
 _MOST_BYTES = 16_000  # of a file, compressed: the repository keeps it for ever
-_SHORTENED = ("X", "y", "THREE_X", "THREE_Y", "LABELS_X", "LABELS_Y", "SPARSE", "WORDS", "FRAME", "NOTES", "DATED")
+_SHORTENED = (
+    *("X", "y", "THREE_X", "THREE_Y", "LABELS_X", "LABELS_Y", "SPARSE", "WORDS", "FRAME", "NOTES", "DATED"),
+    *("MONEY", "PAIRS"),
+)
 
 
 def list_samples() -> dict[str, Any]:
@@ -63,6 +66,7 @@ def list_samples() -> dict[str, Any]:
         "labels": data.LABELS_X[:_N_SAMPLES],
         "frame": data.FRAME[:_N_SAMPLES],
         "dated": data.DATED[:_N_SAMPLES],
+        "money": data.MONEY[:_N_SAMPLES],
         "rare": data.RARE_X,
         "gram": data.X[:_N_SAMPLES] @ data.X[:_N_SAMPLES].T,
         "codes": np.hstack([data.X, codes])[:_N_SAMPLES],
@@ -161,11 +165,20 @@ def _list_bare_models(samples: dict[str, Any]) -> dict[str, Callable[[], tuple[A
         "sparse neighbours": (KNeighborsClassifier(), "sparse"),
         "imputer of text": (filled, "colours"),
     }
-    return {name: partial(_fit_bare, model, samples[kind], kind) for name, (model, kind) in found.items()}
+    bare = {name: partial(_fit_bare, model, samples[kind], kind) for name, (model, kind) in found.items()}
+    return bare | {"monitor": _fit_monitor}
 
 
 def _fit_bare(model: Any, samples: Any, kind: str) -> tuple[Any, Any]:
     return model.fit(samples, saved_models.THREE_Y if kind == "three" else saved_models.y), samples
+
+
+def _fit_monitor() -> tuple[Any, Any]:
+    """Return a monitor of a model's guarantee that has seen some outcomes and scores."""
+    data = saved_models
+    model = metricwise.PlugInClassifier(GaussianNB(), subject_to="recall>=0.2").fit(data.X, data.y)
+    monitor = metricwise.GuaranteeMonitor(model)
+    return monitor.update(data.y, model.predict(data.X), model.decision_function(data.X)), data.X
 
 
 def _fit_plug_in(learner: Any) -> tuple[Any, Any]:

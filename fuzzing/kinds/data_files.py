@@ -115,7 +115,8 @@ def _to_numbers(X: Any, y: Any) -> Numbers | None:
             return None
     if X.shape[0] * X.shape[1] > _MOST_COMPARED:
         return None
-    values = X.toarray() if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
+    # Double precision comes first, since repeated entries are added up.
+    values = X.astype(np.float64).toarray() if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
     if y is None:
         return values
     labels = np.asarray(y)

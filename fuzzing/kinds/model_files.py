@@ -88,7 +88,12 @@ def _call(method: Any, samples: Any) -> Any:
 
 
 def _train_further(model: Any, samples: Any) -> None:
-    """Train a model on samples with labels of its classes, if it is fitted and has a method for that."""
+    """Train a model on samples with labels of its classes, if it is fitted and has a method for that.
+
+    A monitor is fed with labels instead.
+    """
+    if isinstance(model, metricwise.GuaranteeMonitor):
+        _watch(model, samples.shape[0])
     if not (hasattr(model, "partial_fit") and hasattr(model, "classes_")):
         return
     try:
@@ -96,6 +101,15 @@ def _train_further(model: Any, samples: Any) -> None:
     except ValueError as error:
         if _OVERFLOW not in str(error):
             raise
+
+
+def _watch(monitor: metricwise.GuaranteeMonitor, n_samples: int) -> None:
+    """Feed a monitor with outcomes and scores, and look at all that it shows."""
+    labels = np.resize([0, 1], n_samples)
+    monitor.update(labels, labels[::-1], labels - 0.5)
+    shown = monitor.alarm, monitor.status, monitor.interval, monitor.score_warning, monitor.history, repr(monitor)
+    if not np.all(np.isfinite([one.share for one in shown[1]])):
+        raise Finding(f"a monitor shows {shown}")
 
 
 KIND = Kind(_prepare, _make_case, _check)

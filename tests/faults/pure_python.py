@@ -28,6 +28,7 @@ FITS = {
     "AMPClassifier": lambda m: m("f1", **QUICK).fit(X, Y),
     "SparseCodingClassifier": lambda m: m(max_iter=2, threshold=0.0, random_state=0).fit(X, Y),
     "STAMPClassifier": lambda m: m("f1", n_passes=2, threshold=0.0).fit(sparse.csr_matrix(X), Y),
+    "OnlineMetricClassifier": lambda m: m().fit(X, Y),
     "SPADEClassifier": lambda m: m("g_mean", n_passes=2, threshold=0.0).fit(X, Y),
     "MiniBatchSVC": lambda m: m("f1", n_passes=2, threshold=0.0).fit(X, Y),
     "PlugInClassifier": lambda m: m(LogisticRegression(), "f1", cv=2).fit(X, Y),

@@ -47,7 +47,7 @@ def test_measures_that_reward_mistakes_raise():
 def test_targets_that_are_not_binary_raise():
     expect_error(ValueError, "y has only one class, 0", y=np.zeros(300, dtype=int))
     expect_error(ValueError, "only one class, 0", sample_weight=(Y == 0).astype(float))
-    expect_error(ValueError, "y has 3 classes: use OneVsRestClassifier.*PlugInClassifier", y=np.arange(300) % 3)
+    expect_error(TypeError, "takes no sample_weight", learner=KNeighborsClassifier(), y=np.arange(300) % 3)
     expect_error(ValueError, "y has 2 columns: use OneVsRest", y=np.column_stack([Y, Y]))
     expect_error(ValueError, "Unknown label type", y=np.linspace(0.0, 1.0, 300))
 

@@ -33,6 +33,7 @@ MODELS = {
     "SPADEClassifier": lambda: metricwise.SPADEClassifier("g_mean"),
     "STAMPClassifier": lambda: metricwise.STAMPClassifier("f1"),
     "MiniBatchSVC": lambda: metricwise.MiniBatchSVC("f1", n_passes=2),
+    "OnlineMetricClassifier": lambda: metricwise.OnlineMetricClassifier(),
     "PlugInClassifier": lambda: metricwise.PlugInClassifier(LogisticRegression(), "f1"),
     "TriageClassifier": lambda: metricwise.TriageClassifier(LogisticRegression(), "f1"),
     "CostSensitiveClassifier": lambda: metricwise.CostSensitiveClassifier(LogisticRegression(), "f1"),
@@ -60,7 +61,11 @@ SAMPLES = {
     "most weight": (X, WEIGHTS * (9e13 / WEIGHTS.sum())),
     "least share": (X, np.where(Y == 1, 1.1e-12, 1.0)),
 }
-REFUSALS = ("the positive weights are between", "learners compute with numbers up to")
+REFUSALS = (
+    "the positive weights are between",
+    "learners compute with numbers up to",
+    "SGDClassifier have overflowed: scale",
+)
 
 
 def fit(model, samples, weights):

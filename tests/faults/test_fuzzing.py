@@ -19,9 +19,10 @@ from sklearn.exceptions import NotFittedError
 import metricwise as mw
 from fuzzing import campaign, failures
 from fuzzing.campaign import Settings, Tally, format_summary
-from fuzzing.cases import KINDS, Kind
+from fuzzing.cases import KINDS, Kind, load_kind, make_case
 from fuzzing.judging import Finding, attempt, find_problem
 from fuzzing.state import State
+from fuzzing.sweep import list_sweep
 from fuzzing.workers import MOST_BYTES, Job, run_jobs
 
 ROOT = Path(__file__).parents[2]
@@ -175,9 +176,41 @@ def test_the_summary_counts_cases_per_minute():
 
 def test_cases_depend_on_their_seed_alone():
     """Kinds that need no preparation to make a case make the same one for the same seed."""
-    from fuzzing.cases import load_kind, make_case
-
     for name in ("data_files", "estimators", "kills", "full_disks", "threads", "forks"):
         kind = load_kind(name)
         assert make_case(kind, name, 5) == make_case(kind, name, 5) != make_case(kind, name, 6)
         assert json.loads(json.dumps(make_case(kind, name, 5))) == make_case(kind, name, 5)
+
+
+# -------------------------------------------------------------------------------------------------------- every field
+
+# Each of these was accepted once, and failed in the internals of another package.
+FIELDS = frozenset(
+    {
+        "metricwise.BatchRule.measure=metricwise.TablePosterior",
+        "metricwise.BatchRule.threshold=too many",
+        "metricwise.MiniBatchSVC.pos_label=no numbers",
+        "metricwise.ProbabilisticClassifierChain.inference=list",
+        "metricwise.SparseCodingClassifier.C1=too many",
+        "sklearn.ensemble.RandomForestClassifier.n_estimators=too many",
+        "sklearn.impute.MissingIndicator.sparse=true",
+        "sklearn.impute.SimpleImputer._fill_dtype=removed",
+        "sklearn.linear_model.SGDClassifier.verbose=too many",
+        "sklearn.neighbors.KNeighborsClassifier.n_neighbors=true",
+        "sklearn.neural_network.MLPClassifier.best_loss_=nothing",
+        "sklearn.neural_network.MLPClassifier.loss_curve_=removed",
+        "sklearn.preprocessing.LabelBinarizer.sparse_output=true",
+        "sklearn.svm.SVC._effective_probability=removed",
+    }
+)
+
+
+def test_changed_fields_are_refused_or_harmless(tmp_path):
+    """`python -m fuzzing --sweep` changes all fields in this way."""
+    kind = load_kind("model_files")
+    kind.prepare()
+    jobs = list(list_sweep(FIELDS))
+    assert {job.name for job in jobs} == FIELDS
+    for report in run_jobs(kind, "model_files", iter(jobs), float("inf"), 1, tmp_path):
+        assert report.finding is None, report.job.name
+        assert report.outcome in ("refused", "predicted")

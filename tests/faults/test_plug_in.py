@@ -71,7 +71,9 @@ def test_invalid_constraints_raise():
 def test_unsupported_multiclass_and_multilabel_settings_raise():
     labels = np.column_stack([Y, 1 - Y, MULTICLASS == 1])
     expect_error(ValueError, "'roc_auc' is for two classes.*'f1_macro'", y=MULTICLASS, measure="roc_auc")
-    expect_error(ValueError, "'auto', 'bagged', 'max' or 'expected', got 'batch'", y=MULTICLASS, threshold="batch")
+    expect_error(
+        ValueError, "'auto', 'bagged', 'max', 'expected' or 'gains', got 'batch'", y=MULTICLASS, threshold="batch"
+    )
     expect_error(ValueError, "for several labels threshold is", y=labels, threshold="batch")
     expect_error(ValueError, "for several labels threshold is", y=labels, threshold="batch", subject_to="recall>=0.1")
     expect_error(ValueError, "got 'batch'", y=MULTICLASS, threshold="batch", subject_to="recall>=0.1")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -97,6 +99,13 @@ def _fit_on_categories() -> Any:
     return mw.PlugInClassifier(boosting, cv=2).fit(samples, y), samples
 
 
+def _make_hashed() -> tuple[Any, Any]:
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "rows.csv")
+        FRAME.assign(y=y).to_csv(path, index=False)
+        return mw.STAMPClassifier("f1").fit_stream(path, texts=["colour"], hash_features=16), FRAME
+
+
 def _make_stack() -> Any:
     trees = RandomForestClassifier(5, random_state=0)
     return StackingClassifier([("trees", trees), ("line", LogisticRegression())], LogisticRegression(), cv=2)
@@ -124,8 +133,13 @@ MODELS: dict[str, Callable[[], tuple[Any, Any]]] = {
     "selecting SVM": lambda: (mw.FeatureSelectingSVC("f1", 3).fit(SPARSE, y), SPARSE),
     "selecting SVM, fallback": lambda: (mw.FeatureSelectingSVC("f1", 2, cv=2).fit(RARE_X, RARE_Y), RARE_X),
     "SPADE": lambda: (mw.SPADEClassifier("g_mean", n_passes=3).fit(X, y), X),
+    "online": lambda: (mw.OnlineMetricClassifier(half_life=50).fit(X, y), X),
+    "online, window": lambda: (mw.OnlineMetricClassifier(GaussianNB(), window=60).fit(X, y), X),
+    "online, classes": lambda: (mw.OnlineMetricClassifier(measure="f1_macro").fit(THREE_X, THREE_Y), THREE_X),
+    "online, labels": lambda: (mw.OnlineMetricClassifier(measure="f1_micro").fit(LABELS_X, LABELS_Y), LABELS_X),
     "SPADE, stream": lambda: (mw.SPADEClassifier("g_mean").partial_fit(X, y, classes=[0, 1]), X),
     "STAMP": lambda: (mw.STAMPClassifier("f1").fit(SPARSE, y), SPARSE),
+    "STAMP, hashed": _make_hashed,
     "mini-batches": lambda: (mw.MiniBatchSVC("f1").partial_fit(X, y, classes=[0, 1]), X),
     "mini-batches, sparse": lambda: (mw.MiniBatchSVC("f1").partial_fit(SPARSE, y, classes=[0, 1]), SPARSE),
     "AMP": lambda: (mw.AMPClassifier("f1").fit(X, y), X),
@@ -190,6 +204,10 @@ MODELS: dict[str, Callable[[], tuple[Any, Any]]] = {
     "plug-in, profit": lambda: (
         mw.PlugInClassifier(LogisticRegression(), mw.Profit(tp="amount", fp=-1, fn="-2*amount"), cv=2).fit(MONEY, y),
         MONEY,
+    ),
+    "plug-in, gains": lambda: (
+        mw.PlugInClassifier(LogisticRegression(), "g_mean", threshold="gains", cv=2).fit(THREE_X, THREE_Y),
+        THREE_X,
     ),
     "plug-in, costs": lambda: (
         mw.PlugInClassifier(LogisticRegression(), mw.CostMatrix([[0, 1, 2], [3, 0, 1], [5, 1, 0]])).fit(

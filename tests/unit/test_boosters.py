@@ -174,7 +174,7 @@ def test_leaderboard_and_explanation_have_a_row_for_an_absent_package(monkeypatc
     def make_cheap(wanted, problem):
         return make_portfolio(["logistic"], problem)._replace(absent=absent)
 
-    monkeypatch.setattr("metricwise.estimators.selection.classifier.make_portfolio", make_cheap)
+    monkeypatch.setattr("metricwise.estimators.selection.selecting.make_portfolio", make_cheap)
     model = MetricClassifier("f1", cv=2).fit(X, Y)
     row = model.leaderboard_.iloc[-1]
     assert row.candidate == "catboost" and row.why_dropped == absent["catboost"] and row.n_samples == 0

@@ -38,7 +38,8 @@ RATIO_COST = mw.contingency_measure(
     ratio=lambda theta: (1.0 + theta, -1.0, -theta, 1.0 + theta, 1.0, -theta),
     greater_is_better=False,
 )
-MEASURES = (OVERLAP, RATIO, MISTAKES, SQUARES, RATIO_COST)
+OF_MATRIX = mw.confusion_measure(lambda C: np.sqrt(np.trace(C) / C.sum()), "root")
+MEASURES = (OVERLAP, RATIO, MISTAKES, SQUARES, RATIO_COST, OF_MATRIX)
 CANDIDATES = {"line": LogisticRegression(), "bayes": GaussianNB()}
 
 MODELS: dict[str, tuple[Any, Callable[[], Any]]] = {

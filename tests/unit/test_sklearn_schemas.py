@@ -17,7 +17,8 @@ from metricwise.persistence.allowed import BUNCH, GROUPS
 from metricwise.persistence.checks import _CHECKS
 from metricwise.persistence.schemas import SCHEMAS
 from metricwise.persistence.schemas.own import OWN_SCHEMAS
-from metricwise.persistence.schemas.schema import NO_VALIDATION
+from metricwise.persistence.schemas.schema import NO_VALIDATION, get_parameters
+from metricwise.registry import entries
 from tests.unit.saved_models import predict_all
 from tests.unit.sklearn_models import LABELS_X, LABELS_Y, MODELS, WORDS, y
 
@@ -50,6 +51,14 @@ def test_every_parameter_is_constrained(name: str) -> None:
     stated = getattr(cls, "_parameter_constraints", {})
     free = [key for key in cls._get_param_names() if stated.get(key, NO_VALIDATION) == NO_VALIDATION]
     assert set(free) <= set(SCHEMAS[name].parameters)
+
+
+@pytest.mark.parametrize("entry", entries(), ids=lambda entry: entry.name)
+def test_every_parameter_of_metricwise_is_constrained(entry: Any) -> None:
+    cls = entry.load()
+    stated = cls._parameter_constraints
+    free = [key for key in get_parameters(cls) if stated.get(key, NO_VALIDATION) == NO_VALIDATION]
+    assert set(free) <= set(OWN_SCHEMAS[entry.name].parameters)
 
 
 def test_every_class_of_metricwise_is_checked() -> None:

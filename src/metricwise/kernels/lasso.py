@@ -134,7 +134,9 @@ def encode_samples(
     # Allocated here, as numba compiles a function of its own for every kind of array that a kernel creates.
     size = gram.shape[0]
     active, part, vectors = np.empty(size, np.int64), np.empty((size, size)), np.empty((4, size))
-    return _encode_samples(gram, targets, penalty, codes, tol, most_rounds, start, stop, active, part, *vectors)
+    # A whole number would be a type of its own, which is compiled again, and may be too large for one.
+    number = float(penalty)
+    return _encode_samples(gram, targets, number, codes, tol, most_rounds, start, stop, active, part, *vectors)
 
 
 @kernel

@@ -75,7 +75,7 @@ def _import_measures() -> tuple[type, ...]:
     tables = (m.FBeta, m.Jaccard, m.GowerLegendre, m.MCC, m.CohenKappa, m.Accuracy, m.BalancedAccuracy)
     rates = (m.GMean, m.HMean, m.QMean, m.MinRate)
     restricted = (m.PRBEP, m.PrecisionAtK, m.RecallAtK, m.RecallAtPrecision, m.PrecisionAtRecall)
-    functions = (m.ContingencyMeasure, m.RatioContingencyMeasure, m.MissingFunction)
+    functions = (m.ConfusionMeasure, m.ContingencyMeasure, m.RatioContingencyMeasure, m.MissingFunction)
     costs = (m.ContingencyCost, m.RatioContingencyCost, m.LinearContingencyCost)
     rankings = (m.RocAuc, m.PartialAuc, m.TwoWayPartialAuc, m.AveragePrecision, m.NDCG, m.ReciprocalRank)
     money = (m.CostMatrix, m.Profit, m.SampleProfit)
@@ -105,6 +105,7 @@ def _import_decisions() -> tuple[type, ...]:
     from metricwise.decisions.cost_matrix import CostDecision, CostTask
     from metricwise.decisions.decision import Calibration, Decision, Sigmoid
     from metricwise.decisions.design_effect import GroupedPosterior
+    from metricwise.decisions.gain_rules import GainDecision
     from metricwise.decisions.group_constraints import GroupConstraint
     from metricwise.decisions.group_decision import GroupRule
     from metricwise.decisions.guarantee_watch import GuaranteeWatch
@@ -113,6 +114,7 @@ def _import_decisions() -> tuple[type, ...]:
     from metricwise.decisions.label_posterior import LabelPosterior
     from metricwise.decisions.learning_curve import Extrapolation, FinalPosterior
     from metricwise.decisions.monitor import GuaranteeMonitor
+    from metricwise.decisions.multilabel_task import Multilabel
     from metricwise.decisions.outcome_posterior import OutcomePosterior
     from metricwise.decisions.prior_shift import PriorEstimate
     from metricwise.decisions.profit import ProfitDecision
@@ -121,7 +123,7 @@ def _import_decisions() -> tuple[type, ...]:
     from metricwise.decisions.review_window import ReviewWindow
     from metricwise.decisions.score_reference import ScoreReference, ScoreWatch
     from metricwise.decisions.subgroups import GroupColumn
-    from metricwise.decisions.tasks import Binary, Multiclass, Multilabel
+    from metricwise.decisions.tasks import Binary, Multiclass
     from metricwise.decisions.triage import TriageDecision
 
     tasks = (Binary, CostTask, Multiclass, Multilabel, ProfitTask)
@@ -139,7 +141,7 @@ def _import_decisions() -> tuple[type, ...]:
     adapted = (AdaptationData, PriorEstimate)
     groups = (GroupColumn, GroupConstraint, GroupRule)
     reviews = (ReviewWindow, TriageDecision)
-    others = (BatchRule, Calibration, Constant, CostDecision, Decision, ProfitDecision, Sigmoid)
+    others = (BatchRule, Calibration, Constant, CostDecision, Decision, GainDecision, ProfitDecision, Sigmoid)
     return (*tasks, *expected, *watches, *adapted, *groups, *reviews, *others)
 
 
@@ -157,9 +159,16 @@ def _import_solvers() -> tuple[type, ...]:
 
 
 def _import_streaming() -> tuple[type, ...]:
+    from metricwise.decisions.online import OnlineDecision
+    from metricwise.decisions.online_rule import OnlineRule
+    from metricwise.decisions.running_calibration import RunningCalibration
+    from metricwise.decisions.running_counts import Forgetting, RunningCounts
+    from metricwise.estimators.streaming.online_learning import OnlineModel
     from metricwise.estimators.streaming.training import BinaryModel, StreamModel
+    from metricwise.io.hashing import HashedColumns
 
-    return BinaryModel, StreamModel
+    online = (Forgetting, OnlineDecision, OnlineModel, OnlineRule, RunningCalibration, RunningCounts)
+    return BinaryModel, HashedColumns, StreamModel, *online
 
 
 def _import_multilabel() -> tuple[type, ...]:

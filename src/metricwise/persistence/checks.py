@@ -70,6 +70,8 @@ def _check_function_measure(values: Values) -> None:
     require(
         all(type(number) in (int, float) and np.isfinite(number) for number in numbers) and numbers[0] > 0.0, _MEASURE
     )
+    n_classes = values.get("n_classes")
+    require(n_classes is None or (type(n_classes) is int and n_classes >= 3), _MEASURE)
     require("costs" not in values or len(numbers) == 5, _MEASURE)
     require(all(type(values[key]) is bool for key in ("elementwise", "is_total") if key in values), _MEASURE)
 
@@ -110,6 +112,7 @@ _CHECKS: dict[str, Callable[[Values], None]] = {
     **GROUP_CHECKS,
     **MONEY_CHECKS,
     **MONITOR_CHECKS,
+    "ConfusionMeasure": _check_function_measure,
     "ContingencyCost": _check_function_measure,
     "ContingencyMeasure": _check_function_measure,
     "LinearContingencyCost": _check_function_measure,

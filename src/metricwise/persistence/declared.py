@@ -61,10 +61,16 @@ def fits(value: Any, hint: Any) -> bool:
 
 
 def _has_members(value: Any, protocol: Any) -> bool:
-    """Return whether a value has all that a protocol names; properties are found, not computed."""
+    """Return whether a value has all that a protocol names, methods as methods; properties are found, not computed."""
     bases = [base for base in protocol.__mro__ if getattr(base, "_is_protocol", False)]
-    names = {name for base in bases for name in (*vars(base), *getattr(base, "__annotations__", {}))}
-    return all(getattr_static(value, name, None) is not None for name in names if not name.startswith("_"))
+    named = {name: None for base in bases for name in getattr(base, "__annotations__", {})}
+    named |= {name: member for base in bases for name, member in vars(base).items()}
+    return all(_is_like(getattr_static(value, name, None), one) for name, one in named.items() if name[0] != "_")
+
+
+def _is_like(found: Any, declared: Any) -> bool:
+    """Return whether a member is there, and can be called if the declared one can."""
+    return found is not None and (not callable(declared) or callable(found))
 
 
 def _fits_array(value: Any, dtype: Any) -> bool:

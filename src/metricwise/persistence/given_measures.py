@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from metricwise.measures import FunctionMeasure, IsCost, RatioOfRates, get_measure
-from metricwise.measures.function_measures import find_function_measure
+from metricwise.measures import IsCost, RatioOfRates, get_measure
+from metricwise.measures.function_measures import UserFunction, find_function_measure
 
 
 class OtherMeasureError(ValueError):
@@ -19,7 +19,7 @@ class GivenMeasures:
     Parameters
     ----------
     measures : measure, name of a registered one, iterable of these, or None
-        Measures that `metricwise.contingency_measure` made, or averages of them.
+        Measures that `metricwise.contingency_measure` or `metricwise.confusion_measure` made, or averages of them.
 
     Raises
     ------
@@ -29,7 +29,7 @@ class GivenMeasures:
 
     def __init__(self, measures: Any) -> None:
         self._given = _find_functions(measures)
-        self._used: list[FunctionMeasure] = []
+        self._used: list[UserFunction] = []
         self._asked: dict[str, None] = {}  # in the order of the file
 
     def restore(self, stored: Any) -> Any:
@@ -40,7 +40,7 @@ class GivenMeasures:
         OtherMeasureError
             If the given measure of the same name is of another kind or has another function.
         """
-        if not isinstance(stored, FunctionMeasure):
+        if not isinstance(stored, UserFunction):
             return stored
         self._asked[stored.name] = None
         of_name = [one for one in self._given if one.name == stored.name]
@@ -71,7 +71,7 @@ class GivenMeasures:
         )
 
 
-def _find_functions(measures: Any) -> list[FunctionMeasure]:
+def _find_functions(measures: Any) -> list[UserFunction]:
     """Return the measures made of functions among those given, the bases of averages included."""
     if measures is None:
         return []
@@ -94,7 +94,7 @@ def _find_functions(measures: Any) -> list[FunctionMeasure]:
     return found
 
 
-def _find_problem(stored: FunctionMeasure, given: FunctionMeasure) -> str | None:
+def _find_problem(stored: UserFunction, given: UserFunction) -> str | None:
     """Return why a given measure of the same name is not the stored one, and what to do; None if it is."""
     saved = f"this model was saved with the measure {stored.name!r}"
     if type(stored) is not type(given):
@@ -108,6 +108,6 @@ def _find_problem(stored: FunctionMeasure, given: FunctionMeasure) -> str | None
     )
 
 
-def _describe_kind(measure: FunctionMeasure) -> str:
+def _describe_kind(measure: UserFunction) -> str:
     kind = "a cost (greater_is_better=False)" if isinstance(measure, IsCost) else "a measure of which more is better"
     return f"{kind} and a ratio of rates" if isinstance(measure, RatioOfRates) else kind

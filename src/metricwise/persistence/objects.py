@@ -20,6 +20,7 @@ from metricwise._state import StoredState, Values
 from metricwise.persistence.checks import check_state
 from metricwise.persistence.names import is_own
 from metricwise.persistence.schemas import SCHEMAS
+from metricwise.persistence.schemas.machines import has_probabilities
 from metricwise.persistence.schemas.parts import require
 
 # Requests of metadata routing refer back to their estimator: what was requested is stored, by method and name.
@@ -122,12 +123,25 @@ def _rebuild_neighbors(model: Any) -> None:
     model._tree = None if tree is None else tree(model._fit_X, model.leaf_size, **settings)
 
 
+def _rebuild_machine(model: Any) -> None:
+    if hasattr(model, "support_vectors_"):
+        model._effective_probability = has_probabilities(model.probability)
+
+
+def _rebuild_imputer(model: Any) -> None:
+    if hasattr(model, "_fit_dtype") and not hasattr(model, "_fill_dtype"):  # of an earlier version of scikit-learn
+        model._fill_dtype = model._fit_dtype
+
+
 # What computes attributes that follow from others again.
 _REBUILT: dict[str, Callable[[Any], None]] = {
+    "sklearn.impute.SimpleImputer": _rebuild_imputer,
     "sklearn.isotonic.IsotonicRegression": _rebuild_isotonic,
     "sklearn.linear_model.SGDClassifier": _rebuild_sgd,
     "sklearn.linear_model.Perceptron": _rebuild_sgd,
     "sklearn.neighbors.KNeighborsClassifier": _rebuild_neighbors,
+    "sklearn.svm.NuSVC": _rebuild_machine,
+    "sklearn.svm.SVC": _rebuild_machine,
 }
 
 

@@ -17,7 +17,7 @@ from sklearn.svm import LinearSVC
 from sklearn.utils.validation import check_is_fitted
 
 from metricwise._typing import Floats
-from metricwise.decisions.decision import Sigmoid
+from metricwise.decisions.decision import Decision, Sigmoid
 from metricwise.estimators.selection.preprocessing import Prepared
 from metricwise.registry import entries, entry_of, join_names
 
@@ -158,6 +158,11 @@ def margin_at_zero(model: Any) -> Any:
         raise TypeError(
             f"{type(model).__name__} has one threshold per group, and an export has one for all: metricwise.save "
             "writes any model, or train with group_thresholds=False"
+        )
+    if not model._task.is_binary and type(model._decision) is not Decision:
+        raise TypeError(
+            f"{type(model).__name__} decides by the expected gain or cost of each class, and an export has offsets of "
+            "the classes: metricwise.save writes any model, or train for a measure of one-vs-rest tables"
         )
     return -model._decision.threshold
 

@@ -33,6 +33,8 @@ STEPS: dict[tuple[str, int], Step] = {
     ("metricwise.Extrapolation", 1): lambda values: values | {"left_at_worst": 0.0},
     ("metricwise.Decision", 1): lambda values: values,  # without a posterior for several classes and labels
     ("metricwise.Decision", 2): lambda values: values,  # without what an adaptation to another prior needs
+    ("metricwise.CohenKappa", 1): lambda values: values,  # without weights
+    ("metricwise.AdaptationData", 1): lambda values: values,  # whose samples count as independent
     ("metricwise.Constraint", 1): lambda values: values,  # of two classes, of which none has to be named
     ("metricwise.GuaranteeMonitor", 1): lambda values: values | {"_kind": "binary"},
     ("metricwise.Multilabel", 1): lambda values: values,  # whose labels had numbers only
@@ -47,6 +49,7 @@ STEPS: dict[tuple[str, int], Step] = {
     # Probabilities were the learner's own, and constraints were on all samples together.
     ("metricwise.MetricClassifier", 3): lambda values: values | {"group_thresholds": False},
     ("metricwise.PlugInClassifier", 2): lambda values: values | {"calibrate": False, "group_thresholds": False},
+    ("metricwise.PlugInClassifier", 3): lambda values: values | {"randomised": False},
     ("metricwise.ProbabilisticClassifierChain", 1): move_into_rules,
 }
 

@@ -14,10 +14,11 @@ from scipy.special import logit
 
 from metricwise._state import Values
 from metricwise.decisions.decision import Calibration, Decision
+from metricwise.decisions.multilabel_task import Multilabel
 from metricwise.decisions.scoring import gives_probabilities
 from metricwise.decisions.targets import positive_class
 from metricwise.decisions.task import Task
-from metricwise.decisions.tasks import Binary, Multiclass, Multilabel
+from metricwise.decisions.tasks import Binary, Multiclass
 from metricwise.estimators.selection.ensemble import AveragedModels
 from metricwise.estimators.streaming.training import StreamModel
 from metricwise.persistence.names import is_own

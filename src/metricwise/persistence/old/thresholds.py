@@ -9,8 +9,9 @@ import numpy as np
 
 from metricwise._state import Values
 from metricwise.decisions.decision import Calibration, Decision, Sigmoid
+from metricwise.decisions.multilabel_task import Multilabel
 from metricwise.decisions.scoring import gives_probabilities, log_odds
-from metricwise.decisions.tasks import Multiclass, Multilabel
+from metricwise.decisions.tasks import Multiclass
 
 
 def move_into_decision(values: Values) -> Values:

@@ -109,7 +109,8 @@ def _check_label_binarizer(values: Values, sizes: Sizes) -> None:
 def _check_imputer(values: Values, sizes: Sizes) -> None:
     indicator, problem = values["indicator_"], "an imputer is damaged"
     require((indicator is not None) == bool(values["add_indicator"]), problem)
-    require(indicator is None or getattr(indicator, "_n_features", None) == sizes["F"], problem)
+    if indicator is not None:
+        require(getattr(indicator, "_n_features", None) == sizes["F"] and indicator.sparse == "auto", problem)
     require(values["statistics_"].dtype == object or values["_fit_dtype"].kind != "O", problem)
 
 

@@ -83,8 +83,13 @@ def data(value: Any, sizes: Sizes) -> bool:
 
 
 def is_whole(value: Any) -> bool:
-    """Return whether a value is a whole number, and no truth value."""
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+    """Return whether a value is a whole number that compiled code can take, and no truth value."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and fits_c(value)
+
+
+def fits_c(value: Any) -> bool:
+    """Return whether a value is no whole number, or one of 64 bits."""
+    return not isinstance(value, int) or -(1 << 63) <= value < 1 << 63
 
 
 def is_real(value: Any) -> bool:

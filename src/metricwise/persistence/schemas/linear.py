@@ -145,8 +145,15 @@ def _check_dummy(values: Values, sizes: Sizes) -> None:
         require(all(one in known.tolist() for one, known in found), problem)
 
 
-def _check_gradient(values: Values, sizes: Sizes) -> None:
+def _check_steps(values: Values, sizes: Sizes) -> None:
+    """Raise unless the weights of a learner by gradient steps lie in memory as compiled code reads and writes them."""
     check_several_classes(values, sizes)
+    weights = [values[key] for key in ("coef_", "_standard_coef", "_average_coef") if key in values]
+    require(all(one.flags.c_contiguous for one in weights), "a linear model is damaged: its weights are transposed")
+
+
+def _check_gradient(values: Values, sizes: Sizes) -> None:
+    _check_steps(values, sizes)
     has_averages = all(key in values for key in _AVERAGES)
     require(has_averages or not values["average"], "a linear model that averages its weights lacks the averages")
 
@@ -234,7 +241,7 @@ SCHEMAS: dict[str, Schema] = {
         check_relations=check_several_classes,
     ),
     "sklearn.linear_model.Perceptron": Schema(
-        _GRADIENT, _GRADIENT_PARTS, _PERCEPTRON, check_relations=check_several_classes, derived=("_loss_function_",)
+        _GRADIENT, _GRADIENT_PARTS, _PERCEPTRON, check_relations=_check_steps, derived=("_loss_function_",)
     ),
     "sklearn.linear_model.RidgeClassifier": Schema(
         {

@@ -42,15 +42,18 @@ _MACHINE: dict[str, Check] = {
 }
 
 
+def has_probabilities(probability: Any) -> bool:
+    """Return whether a kernel machine has probabilities, given its parameter of this name."""
+    return probability not in (False, "deprecated")
+
+
 def _check_machine(values: Values, sizes: Sizes) -> None:
     n_classes, n_vectors = sizes["C"], sizes["V"]
     require(n_classes >= 2 and sizes["D"] == n_classes - 1, _MACHINE_DAMAGED)
     pairs = n_classes * (n_classes - 1) // 2
     require(sizes["P"] == pairs, _MACHINE_DAMAGED)
-    # Compiled code reads Platt's parameters if it is told so: which of the flags tells it depends on the version.
-    for key in ("probability", "_effective_probability"):
-        has_probabilities = values.get(key, values["probability"]) not in (False, "deprecated")
-        require(sizes["Q"] == (pairs if has_probabilities else 0), _MACHINE_DAMAGED)
+    # Compiled code reads Platt's parameters if it is told so.
+    require(sizes["Q"] == (pairs if has_probabilities(values["probability"]) else 0), _MACHINE_DAMAGED)
     counts, samples, vectors = values["_n_support"], values["support_"], values["support_vectors_"]
     require(np.all(counts >= 0) and counts.sum(dtype=np.int64) == n_vectors, _MACHINE_DAMAGED)
     require(np.all(samples >= 0) and np.all(samples < values["shape_fit_"][0]), _MACHINE_DAMAGED)
@@ -78,7 +81,8 @@ def _check_sparse_machine(vectors: Any, duals: list[Any]) -> None:
 
 def _describe_machine(**other: Check) -> Schema:
     parameters = {"kernel": k.text(*KERNELS), "degree": k.whole(0, 1 << 30)}
-    return Schema(_MACHINE, {"_effective_probability": k.boolean}, other, parameters, _check_machine)
+    derived = ("_effective_probability",)  # which not every version of scikit-learn has
+    return Schema(_MACHINE, {}, other, parameters, _check_machine, derived)
 
 
 # ---------------------------------------------------------------------------------------------------------- neighbours
@@ -148,6 +152,13 @@ def _check_weights_of_metric(settings: Values, metric: str) -> None:
 _NETWORK_DAMAGED = "a network is damaged"
 _LAYERS, _OFFSETS = k.list_of(k.array("float", "*", "*"), "L"), k.list_of(k.array("float", "*"), "L")
 _SCORES = k.either(k.none, k.list_of(k.real()))
+_EPOCHS: dict[str, Check] = {
+    "loss_curve_": k.list_of(k.real()),
+    "_no_improvement_count": k.whole(),
+    "best_loss_": k.either(k.none, k.real()),
+    "validation_scores_": _SCORES,
+    "best_validation_score_": k.either(k.none, k.real()),
+}
 
 
 def _check_network(values: Values, sizes: Sizes) -> None:
@@ -164,13 +175,25 @@ def _check_network(values: Values, sizes: Sizes) -> None:
     for name in ("ms", "vs", "velocities"):
         sums = getattr(values.get("_optimizer"), name, None)
         require(sums is None or [one.shape for one in sums] == parameters, _NETWORK_DAMAGED)
+    _check_epochs(values)
     binarizer = values["_label_binarizer"]
+    require(not binarizer.sparse_output, _NETWORK_DAMAGED)
     require(np.array_equal(get_classes(binarizer), values["classes_"]), _NETWORK_DAMAGED)
     require(values["n_layers_"] == sizes["L"] + 1, _NETWORK_DAMAGED)
     kind = getattr(binarizer, "y_type_", None)
     expected = {"binary": 1, "multiclass": sizes["C"], "multilabel-indicator": sizes["C"]}.get(str(kind))
     require(values["n_outputs_"] == expected, _NETWORK_DAMAGED)
     require((values["out_activation_"] == "softmax") == (kind == "multiclass"), _NETWORK_DAMAGED)
+
+
+def _check_epochs(values: Values) -> None:
+    """Raise unless a network that learns in epochs has what shows whether they still improve it."""
+    if values["solver"] == "lbfgs":
+        return
+    require(all(key in values for key in _EPOCHS), _NETWORK_DAMAGED)
+    scores = values["validation_scores_"], values["best_validation_score_"]
+    improving = scores if values["early_stopping"] else (values["best_loss_"],)
+    require(all(one is not None for one in improving), _NETWORK_DAMAGED)
 
 
 _GRADIENTS = k.list_of(k.either(k.array("float", "*"), k.array("float", "*", "*")))
@@ -192,6 +215,7 @@ SCHEMAS: dict[str, Schema] = {
         always={"radius": k.none},
         parameters={
             "leaf_size": k.whole(1, 1 << 30),
+            "n_neighbors": k.whole(1),
             "metric": _metric,
             "metric_params": _metric_settings,
             "weights": k.either(k.none, k.text("uniform", "distance")),
@@ -232,11 +256,7 @@ SCHEMAS: dict[str, Schema] = {
             "_random_state": k.of_class("RandomState"),
             "_best_coefs": _LAYERS,
             "_best_intercepts": _OFFSETS,
-            "loss_curve_": k.list_of(k.real()),
-            "_no_improvement_count": k.whole(),
-            "best_loss_": k.either(k.none, k.real()),
-            "validation_scores_": _SCORES,
-            "best_validation_score_": k.either(k.none, k.real()),
+            **_EPOCHS,
             "_optimizer": k.of_class("AdamOptimizer", "SGDOptimizer"),
             "_coef_indptr": k.list_of(k.each(k.whole(), k.whole(), k.tuple_of(k.whole(), 2))),
             "_intercept_indptr": k.list_of(k.tuple_of(k.whole(), 2)),

@@ -1,4 +1,4 @@
-"""Checks of the parts of models that decide by profit or cost."""
+"""Checks of the parts of models that decide by profit, cost or expected gain."""
 
 from __future__ import annotations
 
@@ -20,6 +20,9 @@ BINARY = ("Binary", "ProfitTask")
 def check_money(task: Any, decision: Any) -> None:
     """Raise unless a task has a decision of its kind, with lines and costs for its classes."""
     kind = type(task).__name__
+    if kind == "Multiclass" and type(decision).__name__ == "GainDecision":
+        _check_gains(decision, task.classes.size)
+        return
     require(type(decision).__name__ == _DECISION_OF.get(kind, "Decision"), _WRONG)
     if kind == "ProfitTask":
         require(type(task.measure).__name__ == "SampleProfit" and len(decision.calibration.lines) == 1, _WRONG)
@@ -28,6 +31,16 @@ def check_money(task: Any, decision: Any) -> None:
         require(type(task.measure).__name__ == "CostMatrix", _WRONG)
         require(decision.costs is not None and decision.costs.shape == (n, n), _WRONG)
         require(np.all(np.isfinite(decision.costs)) and np.array_equal(task.costs, decision.costs), _WRONG)
+
+
+def _check_gains(decision: Any, n_classes: int) -> None:
+    """Raise unless a mixture of matrices of gains has one for every probability, and lines for the classes."""
+    gains, shares = decision.gains, decision.shares
+    require(gains is not None and gains.ndim == 3 and gains.shape[1:] == (n_classes, n_classes), _WRONG)
+    require(shares is not None and shares.shape == gains.shape[:1] and shares.size > 0, _WRONG)
+    require(np.all(np.isfinite(gains)) and np.all(shares >= 0.0) and abs(shares.sum() - 1.0) < 1e-6, _WRONG)
+    require(len(decision.calibration.lines) == n_classes, _WRONG)
+    require(type(decision.seed) is int and 0 <= decision.seed < 1 << 63, _WRONG)
 
 
 def _check_profit(values: Values) -> None:

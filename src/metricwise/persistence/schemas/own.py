@@ -8,7 +8,7 @@ import numpy as np
 
 from metricwise._state import Values
 from metricwise.persistence.schemas import kinds as k
-from metricwise.persistence.schemas import money, monitors, own_machines
+from metricwise.persistence.schemas import money, monitors, online, own_machines
 from metricwise.persistence.schemas.composition import count_outputs
 from metricwise.persistence.schemas.groups import GROUPS
 from metricwise.persistence.schemas.kinds import Check, Sizes
@@ -24,7 +24,7 @@ _DECIDED: dict[str, Check] = {
     "expected_score_": k.real(),
     "expected_score_interval_": k.each(k.real(), k.real()),
     "_task": k.of_class("Binary", "CostTask", "Multiclass", "Multilabel", "ProfitTask"),
-    "_decision": k.of_class("CostDecision", "Decision", "ProfitDecision"),
+    "_decision": k.of_class("CostDecision", "Decision", "GainDecision", "ProfitDecision"),
 }
 _THRESHOLD = k.either(k.real(), k.array("double", "C"))
 _INTERVAL = {"threshold_interval_": k.each(_THRESHOLD, _THRESHOLD)}
@@ -68,6 +68,7 @@ def _check_adaptation(decision: Any, task: Any, shape: tuple[int, ...]) -> None:
     require(np.shape(data.moved) in ((), shape), _WRONG)
     require(np.array_equal(np.unique(data.codes), np.arange(n_classes)) and np.all(data.weights > 0.0), _WRONG)
     require(data.sizes.ndim == 1 and np.all(data.sizes >= 0) and data.sizes.sum() in (0, size), _WRONG)
+    require(np.isfinite(data.design_effect) and data.design_effect >= 1.0, _WRONG)
 
 
 def check_lines(calibration: Any, task: Any) -> None:
@@ -100,6 +101,16 @@ def _check_decided(values: Values, sizes: Sizes) -> None:
 def _check_plug_in(values: Values, sizes: Sizes) -> None:
     _check_decided(values, sizes)
     check_learner(values["estimator_"], values["_task"], values.get("n_features_in_"))
+
+
+def _check_online(values: Values, sizes: Sizes) -> None:
+    model = values["_model"]
+    require(type(model.task).__name__ in ("Binary", "CostTask", "Multiclass", "Multilabel"), _WRONG)
+    online.check_counts(model.decision)
+    is_multilabel = type(model.task).__name__ == "Multilabel"
+    require(is_multilabel or len(model.estimators) == 1, _WRONG)
+    require(all(k.predictor(one, sizes) and hasattr(one, "predict_proba") for one in model.estimators), _WRONG)
+    check_learner(model.estimators if is_multilabel else model.estimators[0], model.task, sizes["F"])
 
 
 def _check_triage(values: Values, sizes: Sizes) -> None:
@@ -286,7 +297,7 @@ OWN_SCHEMAS: dict[str, Schema] = {
         | _INTERVAL
         | {
             "estimator_": _LEARNERS,
-            "class_weights_": k.of_class("ClassCosts"),
+            "class_weights_": k.either(k.of_class("ClassCosts"), k.array("double", "*", finite=True)),
             "best_iter_": k.whole(),
             "history_": k.tuple_of(k.of_class("Iteration")),
             "n_iter_": k.whole(),
@@ -312,6 +323,11 @@ OWN_SCHEMAS: dict[str, Schema] = {
         _MAYBE_FEATURES | GROUPS,
         parameters={"measure": given_measure},
         check_relations=_check_selection,
+    ),
+    "OnlineMetricClassifier": Schema(
+        {**k.FEATURES, "_model": k.of_class("OnlineModel")},
+        parameters={"measure": given_measure},
+        check_relations=_check_online,
     ),
     "PlugInClassifier": Schema(
         _DECIDED | _INTERVAL | {"estimator_": _LEARNERS},

@@ -59,7 +59,8 @@ def _check_machine(values: Values, sizes: Sizes) -> None:
     by_pairs = values.get("multi_class") == "ovo" and n_classes > 2
     require(n_classes >= 2 and n_models == (pairs if by_pairs else sizes["R"]), _MACHINE)
     require(np.ndim(values["threshold_"]) == (n_models > 1), _MACHINE)
-    require(isinstance(values["result_"], list) == (n_models > 1), _MACHINE)
+    is_joint = values.get("multi_class") == "joint"
+    require(isinstance(values["result_"], list) == (n_models > 1 and not is_joint), _MACHINE)
 
 
 def _check_kernel_machine(values: Values, sizes: Sizes) -> None:
@@ -119,11 +120,14 @@ def _check_stream(values: Values, sizes: Sizes) -> None:
     require(k.is_label_array(model.classes) and model.classes.size >= 2, _MACHINE)
     n_models = model.classes.size if model.classes.size > 2 else 1
     require(len(model.states) == n_models and len(model.selected) in (0, n_models), _MACHINE)
+    if "hashed_columns_" in values:
+        is_sparse = all(state.is_sparse for state in model.states)
+        require(values["hashed_columns_"].n_features == n_features and is_sparse, problem)
 
 
 _STREAM = Schema(
     {"_model": k.of_class("StreamModel")},
-    k.FEATURES,
+    {**k.FEATURES, "hashed_columns_": k.of_class("HashedColumns")},
     parameters={"measure": given_measure},
     check_relations=_check_stream,
 )

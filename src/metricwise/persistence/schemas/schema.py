@@ -90,7 +90,9 @@ class Schema:
         sizes: Sizes = {}
         for key in parameters:
             check = self.parameters.get(key, k.anything)
-            if not (is_allowed_parameter(cls, key, values[key]) and check(values[key], sizes)):
+            if not (
+                k.fits_c(values[key]) and is_allowed_parameter(cls, key, values[key]) and check(values[key], sizes)
+            ):
                 raise WrongValueError(name, key, values[key], "choose another value")
         checks = {**MAY_HAVE, **self.always, **self.fitted, **self.optional}
         for key, check in checks.items():
