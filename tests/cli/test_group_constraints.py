@@ -11,6 +11,7 @@ from scipy.special import expit
 
 import metricwise
 from metricwise.reporting.group_tables import find_columns_by, summarize_groups
+from metricwise.reporting.guarantees import evaluate_guarantees
 from metricwise.reporting.predictions import collect_predictions
 from tests.cli.invocation import run_command
 
@@ -56,6 +57,36 @@ def test_constraints_by_group_from_the_shell(files):
     assert "by region, with 90 % intervals" in text
     page = metricwise.report(model, new[["a", "b", "region"]], new["y"], importance_seconds=0.1).html
     assert "Groups of region" in page
+
+
+def test_evaluation_names_constraints_by_group_with_the_worst(files):
+    wanted = ["precision>=0.3", "recall>=0.7 by region", "recall_difference<=0.2 by region"]
+    train(files, "--confidence", "0.8", *(word for one in wanted for word in ("--subject-to", one)))
+    new = pd.read_csv(files / "test.csv")
+    X = new[["a", "b", "region"]]
+    model = metricwise.load(files / "model.mw")
+    is_found = pd.Series(model.predict(X) == "yes")[new["y"] == "yes"]
+    recalls = is_found.groupby(new["region"]).mean()
+    given = files / "model.mw", files / "test.csv", "--measure", "f1"
+    facts = json.loads(run_command("evaluate", *given, "--json").stdout)
+    assert [one["guarantee"] for one in facts["guarantees"]] == [
+        "precision >= 0.3",
+        "recall >= 0.7 by region",
+        "recall_difference <= 0.2 by region",
+    ]
+    _, least, difference = facts["guarantees"]
+    assert least["group"] == recalls.idxmin() and least["share"] == pytest.approx(recalls.min())
+    assert least["kept"] == (recalls.min() >= 0.7)
+    assert least["counted"] == ((new["y"] == "yes") & (new["region"] == recalls.idxmin())).sum()
+    assert difference["group"] == [recalls.idxmin(), recalls.idxmax()]
+    assert difference["share"] == pytest.approx(recalls.max() - recalls.min())
+    text = run_command("evaluate", *given).stdout
+    assert "recall >= 0.7 by region" in text and "worst group" in text
+    assert "recall >= 0.7 " not in text.replace("recall >= 0.7 by", "")
+    page = metricwise.report(model, X, new["y"], importance_seconds=0.1).html
+    assert "recall &gt;= 0.7 by region" in page or "recall >= 0.7 by region" in page
+    without = evaluate_guarantees(model, collect_predictions(model, X, new["y"], "yes"))
+    assert [one["kept"] for one in without[1:]] == [None, None]
 
 
 def test_wrong_use_is_an_error(files):

@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 import pytest
 from scipy.special import expit, logit
+from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score, log_loss
@@ -267,3 +268,24 @@ def test_a_loaded_model_can_be_adapted(models, tmp_path):
     metricwise.save(model, tmp_path / "model.mw")
     again = adapt_prior(metricwise.load(tmp_path / "model.mw"), prior=0.2)
     assert again.threshold_ == adapt_prior(model, prior=0.2).threshold_
+
+
+@pytest.mark.parametrize("kind", [PlugInClassifier(LogisticRegression()), MODELS["selection"]])
+def test_groups_of_training_widen_the_interval_of_an_adapted_model(kind, tmp_path):
+    """Copies are worth as much as one of them: 150 samples six times tell no more than 150 samples."""
+    X, y = (np.repeat(part, 6, axis=0) for part in draw(150, [0.7, 0.3], 5))
+    X = X + 1e-6 * np.random.default_rng(0).normal(size=X.shape)
+    grouped = clone(kind).fit(X, y, groups=np.repeat(np.arange(150), 6))
+    again = adapt_prior(adapt_prior(grouped, prior=0.6), prior=0.4)
+    metricwise.save(grouped, tmp_path / "model.mw")
+    widths = [
+        float(np.diff(one.expected_score_interval_)[0])
+        for one in (
+            adapt_prior(clone(kind).fit(X, y), prior=0.4),
+            adapt_prior(grouped, prior=0.4),
+            adapt_prior(metricwise.load(tmp_path / "model.mw"), prior=0.4),
+            again,
+        )
+    ]
+    assert widths[1] > 1.7 * widths[0]
+    assert widths[1:] == pytest.approx([widths[1]] * 3)

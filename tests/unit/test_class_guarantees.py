@@ -16,6 +16,7 @@ from metricwise.decisions.class_guarantees import order_offsets
 from metricwise.decisions.class_offsets import tables_of
 from metricwise.decisions.decision import ScoredSamples
 from metricwise.decisions.guarantees import UnreachableGuaranteeError, parse_constraints
+from metricwise.decisions.smoothed_counts import smooth_classes
 from metricwise.decisions.tasks import Binary, Multiclass
 from metricwise.measures import Accuracy, Averaged, FBeta
 
@@ -117,7 +118,7 @@ def test_the_last_accepted_offsets_pass_their_exact_tests_and_the_next_fail():
         ThresholdRule(subject_to=["recall>=0.6 of fraud", "accuracy>=0.5"]),
     )
     decision = make_task().guarantee(rule, 0.95, ordering, testing, True)
-    order = order_offsets(Averaged(FBeta()).of_tables, wanted, ordering)
+    order = order_offsets(Averaged(FBeta()).of_tables, wanted, smooth_classes(ordering))
     passed = []
     for offsets in order.offsets:
         predicted = np.argmax(testing.scores - offsets, axis=1)

@@ -46,7 +46,7 @@ def test_constraints_by_group_are_not_for_amounts_per_sample():
 
 
 def test_one_sample_determines_no_prior():
-    with pytest.raises(UndeterminedPriorError):
+    with pytest.raises(UndeterminedPriorError, match="anything from 0 to 1, given 1 samples"):
         adapt_prior(PlugInClassifier(LEARNER).fit(X, Y), X[:1])
 
 

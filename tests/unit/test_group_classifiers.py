@@ -10,9 +10,10 @@ import pytest
 from scipy.special import expit
 from sklearn import config_context
 from sklearn.base import clone
+from sklearn.compose import make_column_transformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import metricwise
 from metricwise import GuaranteeMonitor, MetricClassifier, PlugInClassifier
@@ -117,6 +118,40 @@ def test_groups_may_be_a_column_of_x():
     assert list(model.fit(table, y).group_thresholds_) == numbers
     own = np.array(list(model.group_thresholds_.values()))[table["code"]]
     np.testing.assert_array_equal(model.predict(table), model.predict_proba(table)[:, 1] > own)
+
+
+@pytest.mark.parametrize("confidence", [None, 0.95])
+def test_texts_that_the_learner_does_not_take_are_explained(confidence):
+    table = pd.DataFrame(X, columns=["a", "b"]).assign(region=region)
+    model = PlugInClassifier(LogisticRegression(), subject_to="recall>=0.7 by region", confidence=confidence)
+    with pytest.raises(ValueError, match="LogisticRegression takes numbers only") as caught:
+        model.fit(table, y)
+    assert "sensitive_features=X[['region']]" in str(caught.value) and "must be encoded" not in str(caught.value)
+    with pytest.raises(ValueError, match="Texts of 'city' must be encoded in either case"):
+        model.fit(table.assign(city=region), y)
+    # Both remedies of the message work, and give the groups the same way in prediction.
+    model.fit(table.drop(columns=["region"]), y, sensitive_features=table[["region"]])
+    encoder = make_column_transformer((OneHotEncoder(handle_unknown="ignore"), ["region"]), remainder="passthrough")
+    encoded = clone(model).set_params(estimator=make_pipeline(encoder, LogisticRegression())).fit(table, y)
+    assert encoded.predict(table).shape == y.shape
+
+
+def test_other_errors_of_the_learner_stay():
+    table = pd.DataFrame(X, columns=["a", "b"]).assign(region=region)
+    with_gap = table.assign(a=np.where(np.arange(len(y)) == 3, np.nan, X[:, 0]))
+    encoder = make_column_transformer((OneHotEncoder(), ["region"]), remainder="passthrough")
+    learner = make_pipeline(encoder, LogisticRegression())
+    with pytest.raises(ValueError, match="contains NaN"):
+        PlugInClassifier(learner, subject_to="recall>=0.7 by region").fit(with_gap, y)
+
+
+def test_groups_that_a_trained_learner_has_not_seen_are_given_beside_x():
+    table = pd.DataFrame(X, columns=["a", "b"])
+    trained = LogisticRegression().fit(table, y)
+    model = PlugInClassifier(trained, subject_to="recall>=0.7 by region", prefit=True)
+    with pytest.raises(ValueError, match=r"has no feature 'region'.*leave it out of the features"):
+        model.fit(table.assign(region=region), y)
+    model.fit(table, y, sensitive_features=region)
 
 
 def test_sharing_a_threshold_under_several_columns():

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import expit
 from scipy.stats import binom
 from sklearn.base import clone
 from sklearn.datasets import make_classification
@@ -26,7 +27,7 @@ from metricwise import (
     UnreachableGuaranteeError,
     get_measure,
 )
-from metricwise.decisions.decision import ScoredSamples
+from metricwise.decisions.decision import ScoredSamples, Sigmoid
 from metricwise.decisions.guarantees import Constraint
 from metricwise.decisions.review_label import choose_review_label, label_codes
 from metricwise.decisions.review_window import ReviewWindow, best_window
@@ -167,8 +168,11 @@ def list_passed(constraint, ordering, testing, first_level, level):
         right = samples.target if is_precision else ~samples.target
         return int(np.count_nonzero(right[chosen])), int(np.count_nonzero(chosen))
 
+    chances = 0.25 * ordering.target + 0.75 * expit(Sigmoid.fit(ordering).log_odds(ordering.scores))
+
     def margin(threshold):
-        right, among = count(ordering, threshold)
+        chosen = ordering.scores > threshold if is_precision else ordering.scores <= threshold
+        right, among = (chances if is_precision else 1.0 - chances)[chosen].sum(), np.count_nonzero(chosen)
         q = constraint.bound
         return -np.inf if among == 0 else (right / among - q) * np.sqrt(among / (q * (1 - q)))
 
@@ -413,6 +417,32 @@ def test_a_model_selection_is_wrapped_like_any_classifier():
     lower, upper = model.thresholds_
     chance = model.estimator_.predict_proba(NEW_X)[:, 1]
     assert np.array_equal(model.needs_review(NEW_X), (chance > lower) & (chance <= upper))
+
+
+@pytest.mark.parametrize("outer", [TriageClassifier, PlugInClassifier])
+@pytest.mark.parametrize(
+    ("inner", "message"),
+    [
+        (PlugInClassifier(LogisticRegression(), subject_to="recall>=0.8"), "PlugInClassifier inside has subject_to="),
+        (MetricClassifier("f1", subject_to="recall>=0.8"), r"MetricClassifier inside has subject_to='recall>=0.8'"),
+        (TriageClassifier(LogisticRegression(), subject_to=BOTH), "TriageClassifier inside has subject_to="),
+        (
+            make_pipeline(StandardScaler(), PlugInClassifier(LogisticRegression(), subject_to="recall>=0.8 by region")),
+            "PlugInClassifier inside has subject_to='recall>=0.8 by region'",
+        ),
+        (PlugInClassifier(LogisticRegression(), "recall_at_precision"), "inside has measure='recall_at_precision'"),
+    ],
+)
+def test_constraints_of_the_classifier_inside_are_refused(outer, inner, message):
+    with pytest.raises(ValueError, match=message) as caught:
+        outer(inner).fit(X[:600], Y[:600])
+    assert f"{outer.__name__}(..., subject_to=...)" in str(caught.value)
+
+
+def test_constraints_of_a_trained_classifier_inside_are_refused():
+    trained = PlugInClassifier(LogisticRegression(), subject_to="recall>=0.6", confidence=None).fit(X[:600], Y[:600])
+    with pytest.raises(ValueError, match="would not keep"):
+        TriageClassifier(trained, prefit=True).fit(NEW_X, NEW_Y)
 
 
 def test_model_files_keep_reviews_and_refuse_damaged_thresholds(guaranteed, tmp_path):

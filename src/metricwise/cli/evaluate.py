@@ -88,6 +88,7 @@ def evaluate(
     from metricwise.decisions.targets import describe_positive_class
     from metricwise.measures import Profit
     from metricwise.reporting.evaluation import evaluate, resolve_measure
+    from metricwise.reporting.group_tables import drop_weightless_groups, find_columns_by
     from metricwise.reporting.guarantees import evaluate_guarantees
     from metricwise.reporting.markup import tally
     from metricwise.reporting.predictions import collect_predictions
@@ -138,7 +139,8 @@ def evaluate(
     facts = {"rows": table.n_rows, "confidence": confidence, "measures": records}
     facts |= describe_samples(found.weights if found.is_weighted else None, found.groups)
     lines = [*format_samples(facts), _format_measures(records, confidence)]
-    guaranteed = evaluate_guarantees(trained, found)
+    own = {} if reviewed is not None else find_columns_by(trained, table.X, None, table.n_rows)
+    guaranteed = evaluate_guarantees(trained, found, drop_weightless_groups(own, table.sample_weight))
     if guaranteed:
         facts["guarantees"] = guaranteed
         lines.append(_format_guarantees(guaranteed))
@@ -161,17 +163,21 @@ def evaluate(
 
 def _format_guarantees(records: list[dict[str, Any]]) -> str:
     """Return a table of guarantees, with their shares of these samples."""
+    from metricwise.reporting.group_tables import name_groups
+
     words = {None: "no samples", True: "yes", False: "no"}
+    has_groups = any(one.get("group") is not None for one in records)
     rows = [
         [
             one["guarantee"],
+            *([name_groups(one.get("group") or "all")] if has_groups else []),
             f"{one['counted']:,.4g}",
             "" if one["share"] is None else f"{one['share']:.4f}",
             words[one["kept"]],
         ]
         for one in records
     ]
-    return format_table(["guarantee", "counted", "share", "kept here"], rows)
+    return format_table(["guarantee", *(["worst group"] if has_groups else []), "counted", "share", "kept here"], rows)
 
 
 def _count_labels(found: Predictions) -> dict[str, float]:

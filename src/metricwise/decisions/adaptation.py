@@ -14,6 +14,7 @@ from metricwise.decisions.binary import ThresholdRule
 from metricwise.decisions.calibrating import ClassCalibration, fit_calibration
 from metricwise.decisions.decision import Calibration, Decision, ScoredSamples, Threshold
 from metricwise.decisions.design_effect import GroupedPosterior
+from metricwise.decisions.learning_curve import FinalPosterior
 from metricwise.decisions.mixture_check import Mixture, is_explained
 from metricwise.decisions.prior_shift import (
     PriorEstimate,
@@ -52,10 +53,19 @@ def note_samples(
     """
     codes = task.strata(samples.target)
     # Nothing is known about a class without out-of-fold samples, such as folds of one's own may leave.
-    if not task.adapts_to_priors or np.unique(codes[samples.weights > 0.0]).size < task.classes.size:
+    adapts = task.adapts_to_priors and decision.adapts_to_priors
+    if not adapts or np.unique(codes[samples.weights > 0.0]).size < task.classes.size:
         return decision
     moved = decision.threshold - chosen
-    return replace(decision, adaptation=AdaptationData.of(codes, samples.scores, samples.weights, sizes, moved))
+    data = AdaptationData.of(codes, samples.scores, samples.weights, sizes, moved)
+    return replace(decision, adaptation=replace(data, design_effect=_find_design_effect(decision.posterior)))
+
+
+def _find_design_effect(posterior: Any) -> float:
+    """Return how many samples are worth one independent sample: more than one if they are in groups."""
+    while isinstance(posterior, FinalPosterior):
+        posterior = posterior.of_folds
+    return float(posterior.design_effect) if isinstance(posterior, GroupedPosterior) else 1.0
 
 
 def get_samples(task: Task, data: AdaptationData) -> ScoredSamples:
@@ -98,7 +108,9 @@ def estimate_prior(task: Task, data: AdaptationData, scores: Floats) -> PriorEst
     covariance = prior_covariance(likelihoods, inside / inside.sum())
     changes = _compare_calibrations(by_class, calibration, columns)
     shares, low, high = estimate_shares(likely, covariance, changes, n_samples)
-    if n_samples <= 1 or not is_determined(low, high):
+    if n_samples <= 1:  # a single sample has no variance
+        low, high = np.zeros_like(low), np.ones_like(high)
+    if not is_determined(low, high):
         raise UndeterminedPriorError(_explain_refusal(task, samples, low, high, n_samples), (low, high))
     if not is_explained(Mixture(by_class, data.folds, calibration), columns):
         warnings.warn(
@@ -252,9 +264,10 @@ def _keep_assigned(task: Task, decision: Decision, calibration: Calibration, pri
 def _widen(
     task: Task, decision: Decision, samples: ScoredSamples, prior: PriorEstimate, data: AdaptationData
 ) -> Decision:
-    """Return a decision whose expected interval allows for unequal weights and for other class priors."""
+    """Return a decision whose expected interval allows for unequal weights, groups and other class priors."""
     weights = samples.weights
-    effect = max(1.0, float(np.sum(weights**2 / data.weights) / weights.sum()))  # of Kish
+    of_weights = max(1.0, float(np.sum(weights**2 / data.weights) / weights.sum()))  # of Kish
+    effect = of_weights * data.design_effect
     assert decision.posterior is not None  # every chosen decision has one
     posterior = GroupedPosterior(decision.posterior.thin(effect), effect, decision.expected_score)
     low, high = posterior.interval(n_samples=max(1, round(float(weights.sum()))))

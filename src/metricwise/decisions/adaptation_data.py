@@ -15,7 +15,7 @@ _MOST_SCORES = 1_000_000  # of all samples and classes
 _PARTS = 5
 
 
-@stored_fields(version=1)
+@stored_fields(version=2)
 @dataclass(frozen=True)
 class AdaptationData:
     """Out-of-fold samples from which thresholds are chosen again for other class priors.
@@ -34,6 +34,8 @@ class AdaptationData:
         By how much the final model's threshold exceeds that of the fold models.
     is_assigned : bool
         Whether a user has replaced the threshold since.
+    design_effect : float
+        How many samples are worth one independent sample, because of the groups of training; 1 without groups.
     """
 
     codes: Integers
@@ -42,6 +44,7 @@ class AdaptationData:
     sizes: Integers
     moved: float | Floats = 0.0
     is_assigned: bool = False
+    design_effect: float = 1.0
 
     @classmethod
     def of(

@@ -155,6 +155,12 @@ def _find_name(constraint: Constraint, names: list[Any], plural: str) -> Any:
         known = [name for name in names if wanted in _spellings(name)]
     if len(known) == 1:
         return known[0]
+    if plural == "labels" and wanted == "micro" and not known:
+        raise ValueError(
+            f"{str(constraint)!r} asks for a share of all labels pooled, which no constraint states: the labels of one "
+            "sample depend on each other, so that an exact test of independent outcomes is not valid for them. Leave "
+            f"out 'of {wanted}': if each label keeps the bound, all labels pooled keep it, too"
+        )
     listed = ", ".join(map(repr, names[:20])) + (", ..." if len(names) > 20 else "")
     problem = "is none of" if not known else "is the text of several of"
     raise ValueError(f"{wanted!r} in the constraint {str(constraint)!r} {problem} the {plural}: {listed}")

@@ -1,10 +1,11 @@
 """Offsets of several classes that keep constraints, on the samples at hand or on new ones with a confidence.
 
 On samples of the training half, offsets are found for a falling margin: the best by the measure among those whose
-constraints all hold by so many standard deviations. That gives an order, the safest first and each better by the
-measure than all safer ones, which is tested on samples of its own as the thresholds of two classes are: up to the first
-offsets that fail an exact binomial test at the full level. With several constraints the p-value of offsets is the
-largest of theirs, since breaking one is enough; so the confidence is not divided among the constraints.
+constraints all hold by so many standard deviations, by smoothed counts (`smoothed_counts`). That gives an order, the
+safest first and each better by the measure than all safer ones, which is tested on samples of its own as the thresholds
+of two classes are: up to the first offsets that fail an exact binomial test at the full level. With several constraints
+the p-value of offsets is the largest of theirs, since breaking one is enough; so the confidence is not divided among
+the constraints.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from metricwise.decisions.confusion_posterior import ConfusionPosterior
 from metricwise.decisions.decision import Decision, ScoredSamples
 from metricwise.decisions.guarantees import UnreachableGuaranteeError
 from metricwise.decisions.multiclass import check_strategy, confusion_matrix, find_offsets
+from metricwise.decisions.smoothed_counts import smooth_classes
 
 _MARGINS = 16  # of the order
 _MARGINS_ON_SAMPLES = 6  # without a guarantee, where the last of them counts
@@ -71,7 +73,7 @@ def choose_guaranteed_offsets(
     """
     check_strategy(rule.strategy, has_probabilities)
     measure, constraints = aim
-    order = order_offsets(measure.of_tables, constraints, _draw(ordering, rule.seed))
+    order = order_offsets(measure.of_tables, constraints, smooth_classes(_draw(ordering, rule.seed)))
     p_values = np.max(constraints.p_values(_tables_at(order.offsets, testing)), axis=0)
     failed = np.flatnonzero(p_values > 1.0 - confidence)
     kept = int(failed[0]) if failed.size else p_values.size

@@ -75,8 +75,12 @@ class Separated(NamedTuple):
     @property
     def implied(self) -> list[Any]:
         """Constraints on all samples together that follow from all: a share is a mean of the shares of the groups."""
-        bounds = [one.constraint for one in self.by_group if not one.is_difference]
-        return self.pooled + [(one.share.name, ">=" if one.is_lower_bound else "<=", one.bound) for one in bounds]
+        return self.pooled + [(one.share.name, ">=" if one.is_lower_bound else "<=", one.bound) for one in self.bounds]
+
+    @property
+    def bounds(self) -> list[Constraint]:
+        """The constraints on the shares of groups, without those on differences."""
+        return [one.constraint for one in self.by_group if not one.is_difference]
 
 
 def separate_constraints(subject_to: Any) -> Separated:

@@ -1,12 +1,17 @@
 """Thresholds that keep a guarantee on new samples: precision of at least 0.9, say, with confidence 0.95.
 
-The samples are in two parts. The first orders the thresholds: the safest first, and after it only those that are better
-by the measure than all safer ones. On the second, samples that neither the model nor the order has seen, thresholds
-are tested in that order, each with an exact binomial test at the full level, up to the first that fails.
-Because the order is fixed before, and nothing is tested behind a failure, the probability of accepting any threshold
-that breaks the guarantee is at most one minus the confidence, however many are tested: the first such threshold in the
-order must pass its own test for that (fixed-sequence testing; Angelopoulos et al. 2021, *Learn then Test*). With
-several constraints a threshold's p-value is the largest of theirs, since breaking one is enough.
+The samples are in two parts. The first orders the thresholds (by counts that are smoothed, see `smoothed_counts`): the
+safest first, and after it only those that are better by the measure than all safer ones. On the second, samples that
+neither the model nor the order has seen, thresholds are tested in that order, each with an exact binomial test at the
+full level, up to the first that fails. Because the order is fixed before, and nothing is tested behind a failure, the
+probability of accepting any threshold that breaks the guarantee is at most one minus the confidence, however many are
+tested: the first such threshold in the order must pass its own test for that (fixed-sequence testing; Angelopoulos et
+al. 2021, *Learn then Test*). With several constraints a threshold's p-value is the largest of theirs, since breaking
+one is enough.
+
+This is the probability that a broken guarantee is issued, refusals counted as not broken. It is no statement about the
+share of broken ones among those that were issued: where most attempts are refused, the few that pass may owe it to
+chance, and that share may exceed one minus the confidence.
 """
 
 from __future__ import annotations
@@ -22,6 +27,7 @@ from scipy.special import betainc, betaincinv
 
 from metricwise._state import stored_fields
 from metricwise._typing import Floats, Indices, Mask
+from metricwise.decisions.smoothed_counts import smooth_candidates
 from metricwise.inference.threshold import Candidates
 from metricwise.measures.base import CountsTable
 from metricwise.measures.shares import SHARE_NAMES, Share
@@ -165,7 +171,7 @@ def find_guaranteed_threshold(
     constraints : iterable of Constraint
         The constraints.
     confidence : float
-        Probability, over the samples of ``testing``, that they hold.
+        Probability, over the samples of ``testing``, that they hold or the guarantee is refused.
     ordering, testing : pairs of arrays
         Truth and scores of samples. The scores of ``testing`` must come from the model that is used later, trained on
         none of its samples; those of ``ordering`` may come from models like it.
@@ -221,7 +227,7 @@ def find_kept_thresholds(
     array([1.5])
     """
     wanted = list(constraints)
-    candidates = Candidates.of(*ordering)
+    candidates = smooth_candidates(*ordering)
     order = safest_first(measure, wanted, candidates)
     thresholds: Floats = candidates.thresholds(order)
     tables = tables_at(thresholds, *testing)

@@ -40,6 +40,7 @@ from metricwise.decisions.multiclass import (
     label_columns,
     refuse_batches,
 )
+from metricwise.decisions.smoothed_counts import smooth_candidates
 from metricwise.inference.threshold import Candidates
 from metricwise.measures import Averaged
 
@@ -84,7 +85,7 @@ def choose_guaranteed_labels(
     measure: Averaged = aim.measure
     wanted, shown = aim.constraints.by_column(), show_probability if has_probabilities else float
     columns = label_columns(ordering), label_columns(testing)
-    candidates = {k: Candidates.of(*columns[0][k][:2]) for k in wanted}
+    candidates = {k: smooth_candidates(*columns[0][k][:2]) for k in wanted}
     orders = {k: order_thresholds(measure, wanted[k], candidates[k], columns[1][k]) for k in wanted}
     failed = [k for k, order in orders.items() if order.p_values[0] > 1.0 - confidence]
     if failed:

@@ -15,6 +15,7 @@ from metricwise.decisions.group_constraints import separate_constraints
 from metricwise.decisions.guarantee_watch import GuaranteeStatus, GuaranteeWatch, History
 from metricwise.decisions.guarantees import Constraint, parse_constraints
 from metricwise.decisions.outcomes import Classes, Position, as_scores, check_order, encode_outcomes, leave_out_reviews
+from metricwise.decisions.profit import ProfitDecision
 from metricwise.decisions.score_reference import ScoreReference, ScoreWatch
 
 
@@ -258,6 +259,13 @@ def find_constraints(model: Any) -> list[Constraint]:
     return [] if aim is None else list(aim.constraints)
 
 
+def find_pooled_constraints(model: Any) -> list[Constraint]:
+    """Return the constraints on all samples that a fitted classifier was trained with, without those by group."""
+    found = find_constraints(model)
+    n_by_group = len(separate_constraints(model.subject_to).bounds) if found else 0
+    return found[: len(found) - n_by_group]  # what constraints by group imply comes last
+
+
 class _Source(NamedTuple):
     """What a monitor needs to know of a guarantee."""
 
@@ -335,7 +343,9 @@ def _read_model(model: Any) -> _Source:
         return _Source(_refuse_repeated(constraints), (task.names, None), kind=kind)
     reference: ScoreReference | None = decision.reference
     if reference is not None:
-        margins = decision.margins(reference.cuts)
+        # Cuts of a profit are of margins already, from which its shift is subtracted.
+        is_profit = isinstance(decision, ProfitDecision)
+        margins = reference.cuts - decision.threshold if is_profit else decision.margins(reference.cuts)
         reference = ScoreReference(margins, reference.n_above, reference.n_samples)
     review = [model.review_label_] if hasattr(model, "review_label_") else []
     classes = ([*task.classes.tolist(), *review], np.asarray(task.positive).item())

@@ -46,7 +46,8 @@ def adapt_prior(model: Any, X_new: Any = None, prior: Any = None) -> Any:
         A copy that shares the learners of the given model. ``prior_`` has the new prior with an interval of 90 %
         (``estimate``, ``interval``) and that of training. `predict_proba` is calibrated for the new prior, and
         ``threshold_`` is such a probability; a threshold that was assigned stays the same probability.
-        ``expected_score_`` is for the new prior, and its interval allows for that of the prior.
+        ``expected_score_`` is for the new prior, and its interval allows for that of the prior and, if the model was
+        trained with ``groups``, for new groups. The interval of the prior takes ``X_new`` as independent samples.
 
     Raises
     ------
@@ -112,6 +113,11 @@ def _find_data(model: Any) -> AdaptationData:
         raise ValueError(
             "adapt_prior chooses a threshold again, and the model decides by what each sample earns or costs: train "
             "it with sample_weight that gives the classes their new prior"
+        )
+    if not model._decision.adapts_to_priors:
+        raise ValueError(
+            "adapt_prior chooses offsets again, and the model decides by a matrix of gains, chosen for the prior of "
+            "training: train it with threshold='auto', or with sample_weight that gives the classes their new prior"
         )
     if getattr(model, "_group_rule", None) is not None:
         raise ValueError(

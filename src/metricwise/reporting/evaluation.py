@@ -19,7 +19,7 @@ from metricwise.decisions.multiclass import average_measure
 from metricwise.decisions.targets import choose_positive_class
 from metricwise.measures import Averaged, BalancedAccuracy, Measure, RestrictsLabellings
 from metricwise.measures.averages import is_sample_average, matrix_table
-from metricwise.measures.base import CountsTable, IsCost, Table, show_value
+from metricwise.measures.base import CountsTable, IsCost, Table, needs_whole_matrix, show_value
 from metricwise.reporting.predictions import NOUNS, Predictions
 from metricwise.reporting.resampling import distinct_codes, distinct_patterns, draw_weights
 from metricwise.reporting.steps import Steps
@@ -158,9 +158,14 @@ def _values_of(measure: Any, truth: Mask, found: list[Mask], two: bool) -> Calla
         )
         return lambda weights: np.asarray(weights @ per_sample / weights.sum(axis=1, keepdims=True))
 
+    whole = needs_whole_matrix(measure) and not two
+
     def values(weights: Floats) -> Floats:
         columns = []
         for predicted in found:
+            if whole:
+                columns.append(measure.of_confusion(_matrices(weights, truth, predicted)))
+                continue
             table = _tables(weights, truth, predicted)
             cells: tuple[Any, ...] = (table.tp, table.fp, table.fn, table.tn)
             if two and isinstance(measure, Averaged):  # over both classes: the other one has the mirrored table
@@ -172,6 +177,14 @@ def _values_of(measure: Any, truth: Mask, found: list[Mask], two: bool) -> Calla
         return np.column_stack(columns)
 
     return values
+
+
+def _matrices(weights: Floats, truth: Mask, predicted: Mask) -> Floats:
+    """Return the confusion matrix of every resample (rows)."""
+    size = truth.shape[1]
+    cells = np.argmax(truth, axis=1) * size + np.argmax(predicted, axis=1)
+    hits = (cells[:, None] == np.arange(size * size)).astype(np.float64)
+    return np.asarray(weights @ hits).reshape(-1, size, size)
 
 
 def _tables(weights: Floats, truth: Mask, predicted: Mask) -> Table:

@@ -12,8 +12,8 @@ from metricwise._typing import Labels
 from metricwise.decisions.subgroups import is_column_given, read_column
 from metricwise.measures.shares import Share
 from metricwise.reporting.evaluation import evaluate
+from metricwise.reporting.guarantees import evaluate_group_constraints, find_group_rule
 from metricwise.reporting.markup import Markup, number, paragraph, percent, section, spread, table, tally
-from metricwise.reporting.models import layers
 from metricwise.reporting.predictions import Predictions
 
 SHARES = ("recall", "precision", "positive_rate", "false_positive_rate")
@@ -113,7 +113,7 @@ def find_columns_by(model: Any, X: Any, by: Any, n_samples: int) -> dict[str, La
         Number of samples.
     """
     if by is None:
-        own = next((one._group_rule for one in layers(model) if getattr(one, "_group_rule", None) is not None), None)
+        own = find_group_rule(model)
         names = [] if own is None else [column.name for column in own.columns]
         return {
             name: read_column(name, X, None, n_samples, may_be_missing=True)
@@ -135,15 +135,17 @@ def drop_weightless_groups(columns: Mapping[str, Labels], sample_weight: Any) ->
     return {name: values[kept] for name, values in columns.items()}
 
 
-def groups_section(columns: Mapping[str, Labels], found: Predictions, confidence: float, seed: int) -> Markup | None:
-    """Return a section with a table per column of groups; None without columns."""
+def groups_section(
+    model: Any, columns: Mapping[str, Labels], found: Predictions, confidence: float, seed: int
+) -> Markup | None:
+    """Return a section with the constraints by group and a table per column of groups; None without columns."""
     if not columns or found.kind != "binary":
         return None
     head = ["group", "samples", "share", "positives"]
     shown = {"positive_rate": "predicted positive"}
     for name in SHARES:
         head += [shown.get(name, name.replace("_", " ")), f"{percent(confidence)} interval"]
-    tables = []
+    tables = _constraints_table(evaluate_group_constraints(find_group_rule(model), found, columns))
     for column, groups in columns.items():
         rows = [
             (
@@ -158,3 +160,26 @@ def groups_section(columns: Mapping[str, Labels], found: Predictions, confidence
         tables.append(table(f"Groups of {column}", head, rows))
     words = "What the model does in every group. Intervals are for each group on its own, not for differences."
     return section("groups", "Is it as good in every group?", paragraph(words), *tables)
+
+
+def _constraints_table(records: list[dict[str, Any]]) -> list[Markup]:
+    """Return a table of constraints by group, with the worst group of each; nothing without constraints."""
+    judged = [one for one in records if one["kept"] is not None]
+    rows = [
+        (one["guarantee"], name_groups(one["group"]), number(one["share"]), "yes" if one["kept"] else "no")
+        for one in judged
+    ]
+    return (
+        [table("Constraints by group", ["constraint", "worst group", "its share", "kept here"], rows)] if rows else []
+    )
+
+
+def name_groups(group: Any) -> str:
+    """Return the name of a group, or of the two that a difference is between.
+
+    Examples
+    --------
+    >>> name_groups("north"), name_groups(["north", "south"])
+    ('north', 'north, south')
+    """
+    return ", ".join(map(str, group)) if isinstance(group, list) else str(group)

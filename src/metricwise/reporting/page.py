@@ -186,7 +186,7 @@ def report(
         overview.class_tables(found) if found.kind != "binary" else None,
         reviews.review_section(reviewed, criterion),
         watching.guarantees(model, found),
-        groups_section(drop_weightless_groups(columns, given_weight), found, confidence, random_state),
+        groups_section(model, drop_weightless_groups(columns, given_weight), found, confidence, random_state),
         sections.curves(explored, found, criterion, confidence, random_state),
         _comparison(name_of(model), others, evaluated, criterion, found),
         sections.features(importance, criterion, confidence) if reviewed is None else None,

@@ -10,7 +10,7 @@ import numpy as np
 
 from metricwise.decisions.betting import interval
 from metricwise.decisions.guarantee_watch import GuaranteeWatch
-from metricwise.decisions.monitor import GuaranteeMonitor, find_constraints
+from metricwise.decisions.monitor import GuaranteeMonitor, find_pooled_constraints
 from metricwise.reporting.guarantees import find_guaranteed
 from metricwise.reporting.markup import (
     Markup,
@@ -44,7 +44,9 @@ def guarantees(model: Any, found: Predictions) -> Markup | None:
         return None
     if found.kind == "binary":
         problem = found.problems[0]
-        constraints = [replace(one, of_class=None) for one in find_constraints(guaranteed)]
+        constraints = [replace(one, of_class=None) for one in find_pooled_constraints(guaranteed)]
+        if not constraints:
+            return None  # those by group are shown with the groups
         monitor = GuaranteeMonitor([str(one) for one in constraints]).update(problem.truth, problem.predicted)
     else:
         monitor = GuaranteeMonitor(guaranteed)

@@ -20,7 +20,7 @@ from metricwise.decisions.executors import LocalExecutor
 from metricwise.decisions.guarantees import Constraint
 from metricwise.decisions.review_label import choose_review_label, label_codes
 from metricwise.decisions.scoring import check_known_classes
-from metricwise.decisions.targets import count_classes, refuse_unknown_labels
+from metricwise.decisions.targets import POSITIVE_CLASS, count_classes, refuse_unknown_labels
 from metricwise.decisions.task import Task
 from metricwise.decisions.tasks import Binary, task_of_classes
 from metricwise.decisions.training_data import prepare_data, validate_two_classes
@@ -31,6 +31,7 @@ from metricwise.estimators.guarded_fit import guard_fit
 from metricwise.estimators.inputs import copy_feature_names, refuse_dask
 from metricwise.estimators.routing import RoutesGroups
 from metricwise.estimators.thresholded import ThresholdedClassifier
+from metricwise.estimators.wrappers.inner_constraints import refuse_inner_constraints
 from metricwise.measures import Measure, NeedsConstraint, RestrictsLabellings, get_measure
 from metricwise.measures.base import CountsTable
 from metricwise.progress import show_progress
@@ -55,7 +56,7 @@ class TriageClassifier(RoutesGroups, MetaEstimatorMixin, ThresholdedClassifier):
     ----------
     estimator : classifier
         With ``predict_proba`` (thresholds are chosen on log-odds) or ``decision_function``; also a `PlugInClassifier`
-        or `MetricClassifier`, whose own threshold is then not used.
+        or `MetricClassifier`, whose own threshold is then not used; it must have no constraints.
     measure : str or Measure, default="f1"
         The measure of the samples that are not reviewed: a function of the contingency table.
     subject_to : str, tuple or list of these, optional
@@ -67,7 +68,8 @@ class TriageClassifier(RoutesGroups, MetaEstimatorMixin, ThresholdedClassifier):
         Share of the samples that a person can review, from 0 (no reviews) to below 1; 0.1 if there is no
         ``subject_to`` either. Only one of both may be given.
     confidence : float, default=0.95
-        Probability that all guarantees together hold on new samples. Half of the samples are kept from training, to
+        Probability that no broken guarantee is issued: that all guarantees together hold on new samples, or an error
+        is raised since no thresholds can guarantee them. Half of the samples are kept from training, to
         test them on; of a classifier that is trained already, two thirds.
     cv : int, splitter, iterable or None, default=None
         Folds; None and numbers make folds in which groups, or else equal samples, stay together, 5 by default.
@@ -167,8 +169,8 @@ class TriageClassifier(RoutesGroups, MetaEstimatorMixin, ThresholdedClassifier):
         "capacity": [Interval(Real, 0.0, 1.0, closed="left"), None],
         "confidence": [Interval(Real, 0.0, 1.0, closed="neither")],
         "cv": ["cv_object"],
-        "review_label": "no_validation",
-        "pos_label": "no_validation",
+        "review_label": POSITIVE_CLASS,
+        "pos_label": POSITIVE_CLASS,
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
         "prefit": ["boolean"],
@@ -241,6 +243,7 @@ class TriageClassifier(RoutesGroups, MetaEstimatorMixin, ThresholdedClassifier):
         self._validate_params()
         measure, constraints = get_measure(self.measure), self._parse_constraints()
         table = _require_table(measure)
+        refuse_inner_constraints(type(self).__name__, self.estimator)
         self._check_routing(sample_weight=sample_weight, groups=groups)
         refuse_dask(self, X)
         with guard_fit(self), show_progress(type(self).__name__, self.verbose):
