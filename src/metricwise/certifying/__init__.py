@@ -24,6 +24,7 @@ from metricwise.certifying.cluster_data import ClusterData
 from metricwise.certifying.coefficients import check_coefficients, restrict_to_columns
 from metricwise.certifying.data import KernelData, LinearData, SamplesInBlocks, TrainingData
 from metricwise.certifying.fitted import FittedModel, read_model
+from metricwise.certifying.joint import certify_joint
 from metricwise.certifying.kernels import check_gamma, check_support
 from metricwise.certifying.problems import BinaryProblem, derive_problems, weigh_positives
 from metricwise.certifying.queries import certify_queries
@@ -59,7 +60,8 @@ def certify(
     Returns
     -------
     Certificate or list of Certificate
-        For more than two classes a list with one certificate per binary problem. Where training fell back
+        For more than two classes a list with one certificate per binary problem, or one certificate if they were
+        trained jointly. Where training fell back
         (``result_.fallback``), the bounds are those of the weighted accuracy, and say nothing about the measure.
 
     Raises
@@ -92,6 +94,8 @@ def certify(
     if fitted.kernel is not None:
         check_support(fitted.kernel, X)
         check_gamma(fitted.kernel, X)
+    if fitted.trains_jointly:
+        return certify_joint(fitted, X, y, sample_weight)
     problems = derive_problems(fitted, y, sample_weight)
     certificates = [
         _certify_result(fitted, X, k, problem, result)

@@ -90,6 +90,11 @@ class FittedModel:
     ranks_queries: bool = False
 
     @property
+    def trains_jointly(self) -> bool:
+        """Whether the weights of several classes were trained in one problem."""
+        return self.multi_class == "joint" and self.classes.size > 2
+
+    @property
     def needs_samples_in_memory(self) -> bool:
         """Whether the certificate selects single samples or columns."""
         return (

@@ -22,7 +22,7 @@ from metricwise._typing import Floats, Labels
 from metricwise.clusters import load_into_memory
 from metricwise.decisions.decision import check_threshold
 from metricwise.decisions.groups import validate_groups
-from metricwise.decisions.targets import classes_of, count_classes, sample_weights_of
+from metricwise.decisions.targets import POSITIVE_CLASS, classes_of, count_classes, sample_weights_of
 from metricwise.designs import Design, make_design
 from metricwise.designs.finite import LARGEST
 from metricwise.designs.kernel_function import PRECOMPUTED, KernelFunction
@@ -107,7 +107,7 @@ class BatchClassifier(LinearClassifier):
         "intercept_scaling": [COST],
         "class_weight": [dict, StrOptions({"balanced"}), None],
         "multi_class": [StrOptions({"ovr", "off"}), None],
-        "pos_label": "no_validation",
+        "pos_label": POSITIVE_CLASS,
         "cv": ["cv_object"],
         "n_jobs": [AT_LEAST_ONE, Options(Integral, {-1}), None],
         "random_state": ["random_state"],
@@ -159,7 +159,7 @@ class BatchClassifier(LinearClassifier):
         """
         self._validate_params()
         measure = get_measure(self.measure)
-        check_trainable(measure, self)
+        self._check_measure(measure)
         with guard_fit(self), show_progress(type(self).__name__, self.verbose):
             classes, plan, fits = self._train(measure, X, y, sample_weight, groups, client)
         # Only now, so that a failed fit leaves the model as it was.
@@ -167,6 +167,10 @@ class BatchClassifier(LinearClassifier):
         self._store(plan, fits)
         self._warn(fits)
         return self
+
+    def _check_measure(self, measure: Measure) -> None:
+        """Raise a TypeError unless the classifier can be trained for a measure."""
+        check_trainable(measure, self)
 
     def _train(
         self, measure: Measure, X: Any, y: Any, sample_weight: Any, groups: Any, client: Any
@@ -185,7 +189,13 @@ class BatchClassifier(LinearClassifier):
         if self.checkpoint is not None:  # fingerprints read all samples
             content = data.design.shape, data.design.fingerprints(), y, weights
             plan = self._add_checkpoint(plan, self.checkpoint, *content, *([] if groups is None else [groups]))
-        return classes, plan, fit_binary_problems(plan, data)
+        return classes, plan, self._fit_problems(plan, data, y, classes, weights)
+
+    def _fit_problems(
+        self, plan: TrainingPlan, data: TrainingData, y: Labels, classes: Labels, weights: Floats
+    ) -> list[BinaryFit]:
+        """Return the solutions and thresholds of all problems."""
+        return fit_binary_problems(plan, data)
 
     def _make_design(self, X: Any) -> Design:
         return make_design(X, intercept=self.intercept_value, threads=self._n_threads)
@@ -251,18 +261,19 @@ class BatchClassifier(LinearClassifier):
         """Set the fitted attributes."""
         for name in ("coef_", *KERNEL_ATTRIBUTES):  # the last fit may have had another kernel
             self.__dict__.pop(name, None)
-        weights = self._sign * np.array([fit.result.weights for fit in fits])
+        n_scores = np.size(fits[0].threshold) * len(fits)
+        weights = self._sign * np.array([fit.result.weights for fit in fits]).reshape(n_scores, -1)
         if plan.kernel is None:
             self.coef_ = weights[:, :-1] if plan.intercept else weights
-            self.intercept_ = plan.intercept * weights[:, -1] if plan.intercept else np.zeros(len(fits))
+            self.intercept_ = plan.intercept * weights[:, -1] if plan.intercept else np.zeros(n_scores)
         else:
             source = plan.kernel.source
             self.support_: NDArray[Any] = np.flatnonzero(np.any(weights[:, :-1] != 0.0, axis=0))
             self.dual_coef_, self.intercept_ = weights[:, self.support_], weights[:, -1]
             self.support_vectors_ = None if source.is_precomputed else source.X[self.support_]
             self.approximation_, self.gamma_ = plan.kernel.approximation, source.function.gamma
-        thresholds = self._sign * np.array([fit.threshold for fit in fits])
-        self.threshold_ = float(thresholds[0]) if len(fits) == 1 else thresholds
+        thresholds = self._sign * np.ravel([fit.threshold for fit in fits])
+        self.threshold_ = float(thresholds[0]) if n_scores == 1 else thresholds
         self.n_iter_ = max(fit.result.n_iter for fit in fits)
         self.result_ = fits[0].result if len(fits) == 1 else [fit.result for fit in fits]
 

@@ -11,9 +11,9 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
-from metricwise._sklearn import Interval
+from metricwise._sklearn import Interval, StrOptions
 from metricwise._state import StoredState
-from metricwise._typing import Labels
+from metricwise._typing import Floats, Labels
 from metricwise.clusters import is_dask, running_client
 from metricwise.decisions.targets import classes_of
 from metricwise.designs.cluster.blocks import persist_blocks
@@ -21,13 +21,21 @@ from metricwise.designs.cluster.labelled import ClusterData
 from metricwise.designs.cluster.source import DaskSource
 from metricwise.designs.finite import LARGEST
 from metricwise.designs.remote_design import LabelledData, LocalData, RemoteDesign
-from metricwise.estimators.inputs import data_of_cluster, validate_samples
+from metricwise.estimators.inputs import data_of_cluster, is_chunked, validate_samples
 from metricwise.estimators.svm.base import KERNEL_ATTRIBUTES, BatchClassifier
 from metricwise.estimators.svm.binned_training import fit_binned_problems
+from metricwise.estimators.svm.joint_training import (
+    check_offsets,
+    fit_joint_problem,
+    make_class_target,
+    require_joint_losses,
+)
 from metricwise.estimators.svm.kernel import Kernel
-from metricwise.estimators.svm.training import BinaryFit, TrainingData, TrainingPlan
+from metricwise.estimators.svm.training import BinaryFit, BinaryTarget, TrainingData, TrainingPlan
 from metricwise.estimators.svm.warm_start import WarmState
 from metricwise.measures import Measure
+from metricwise.measures.joint import find_joint_losses
+from metricwise.registry import check_trainable
 from metricwise.solvers.binned_cutting_plane import BinnedCuttingPlane
 from metricwise.solvers.loop import Callback
 
@@ -79,8 +87,11 @@ class MultivariateSVC(BatchClassifier):
         Size of the constant feature whose weight is the intercept; the larger, the less it is regularised.
     class_weight : dict or "balanced", optional
         Weights of the classes; they multiply the sample weights.
-    multi_class : {"ovr", "off"} or None, default="ovr"
-        One binary problem per class (one class vs the rest); "off" or None: an error for more than two classes.
+    multi_class : {"ovr", "joint", "off"} or None, default="ovr"
+        For more than two classes: "ovr" trains one binary problem per class (one class vs the rest). "joint" trains the
+        weights of all classes in one problem, for the measure of all of them: "accuracy" (the machine of Crammer and
+        Singer), "balanced_accuracy", "min_rate", "f1_micro" or a `CostMatrix`; C is then the cost of the dearest
+        mistake, the threshold one offset per class, and samples are in memory. "off" or None: an error.
     pos_label : label, optional
         The positive class of two; by default 1 of the classes 0 and 1, -1 and 1, or booleans. Of others it has to be
         named, unless the measure treats both alike (accuracy, G-mean, ROC area, ...).
@@ -130,7 +141,8 @@ class MultivariateSVC(BatchClassifier):
     n_iter_ : int
         Iterations, the most over the binary problems.
     result_ : Result or list of Result
-        Certificate, history, status; a list in the order of ``classes_`` for more than two classes. Where the surrogate
+        Certificate, history, status; a list in the order of ``classes_`` for more than two classes, unless they are
+        trained jointly: then there is one, whose weights are those of one class after the other. Where the surrogate
         of the measure is degenerate and the threshold is not a number, a weighted accuracy is trained for, with the
         threshold for the measure: ``status`` is then "fallback", and ``fallback`` holds the details.
     n_features_in_, feature_names_in_
@@ -146,6 +158,8 @@ class MultivariateSVC(BatchClassifier):
        International Conference on Machine Learning*, 377-384.
     .. [2] T. Joachims and C.-N. J. Yu (2009). Sparse kernel SVMs via cutting-plane training. *Machine Learning* 76,
        179-193.
+    .. [3] K. Crammer and Y. Singer (2001). On the algorithmic implementation of multiclass kernel-based vector
+       machines. *Journal of Machine Learning Research* 2, 265-292. ``multi_class="joint"`` for the accuracy.
 
     Examples
     --------
@@ -163,6 +177,7 @@ class MultivariateSVC(BatchClassifier):
 
     __stored_state__: ClassVar[StoredState] = BatchClassifier.__stored_state__.extend(*KERNEL_ATTRIBUTES)
     _parameter_constraints: ClassVar[dict[str, Any]] = BatchClassifier._parameter_constraints | {
+        "multi_class": [StrOptions({"ovr", "joint", "off"}), None],
         "warm_start": ["boolean"],
         "score_bins": [Interval(Integral, 2, None, closed="left"), None],
     }
@@ -236,6 +251,44 @@ class MultivariateSVC(BatchClassifier):
         states = {number: fit.warm_state for number, fit in enumerate(fits) if fit.warm_state is not None}
         self._warm_states = states or None
 
+    # ------------------------------------------------------------------------------------------- all classes together
+
+    def _check_measure(self, measure: Measure) -> None:
+        if self.multi_class != "joint" or find_joint_losses(measure) is None:
+            super()._check_measure(measure)
+
+    def _trains_jointly(self, classes: Labels) -> bool:
+        return self.multi_class == "joint" and classes.size > 2
+
+    def _binary_targets(self, y: Labels, classes: Labels, weights: Floats) -> list[BinaryTarget]:
+        return [] if self._trains_jointly(classes) else super()._binary_targets(y, classes, weights)
+
+    def _fit_problems(
+        self, plan: TrainingPlan, data: TrainingData, y: Labels, classes: Labels, weights: Floats
+    ) -> list[BinaryFit]:
+        if not self._trains_jointly(classes):
+            check_trainable(plan.measure, self)
+            return super()._fit_problems(plan, data, y, classes, weights)
+        require_joint_losses(plan.measure)
+        check_offsets(plan.measure, self.threshold)
+        self._check_for_joint(data)
+        return [fit_joint_problem(plan, data, make_class_target(y, classes, weights))]
+
+    def _check_for_joint(self, data: TrainingData) -> None:
+        """Raise a ValueError if a parameter, or the location of the samples, is for binary problems only."""
+        unsupported = {
+            "a kernel": self.kernel != "linear",
+            "warm_start": self.warm_start,
+            "checkpoint": self.checkpoint is not None,
+            "samples on disk or on a cluster": is_chunked(data.X),
+        }
+        for what, is_asked_for in unsupported.items():
+            if is_asked_for:
+                raise ValueError(
+                    f"multi_class='joint' does not take {what}: set multi_class='ovr', or train a linear model on "
+                    "samples in memory, without warm_start and checkpoint"
+                )
+
     # ----------------------------------------------------------------------------------------- scores seen through bins
 
     def _train(
@@ -255,6 +308,8 @@ class MultivariateSVC(BatchClassifier):
         return classes, plan, fit_binned_problems(plan, data, labels, int(self.score_bins))
 
     def _find_remedy(self) -> str:
+        if self._trains_jointly(self.classes_):
+            return "If C is very small, raise it. Otherwise train measure='balanced_accuracy'; more features also help"
         if self.score_bins is None:
             return super()._find_remedy()
         remedy = "Set score_bins=None and threshold='cv', which train for a weighted accuracy instead."

@@ -119,10 +119,13 @@ class TrainingPlan:
 
 @dataclass(frozen=True)
 class BinaryFit:
-    """The solution of a binary problem, its threshold, and with ``warm_start`` the state to start from next time."""
+    """The solution of a problem, its threshold, and with ``warm_start`` the state to start from next time.
+
+    The problem is a binary one, or that of all classes together, which has one threshold per class.
+    """
 
     result: Result
-    threshold: float
+    threshold: float | Floats
     lacks_folds: bool = False
     warm_state: WarmState | None = None
 
