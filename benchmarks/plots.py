@@ -178,3 +178,18 @@ def gaps(path: Path, panels: Mapping[str, Mapping[str, Any]], wanted: float, col
         axes.spines[["top", "right"]].set_visible(False)
         axes.legend(frameon=False, fontsize=8)
     _save(figure, path)
+
+
+def regrets(path: Path, curves: Mapping[str, Mapping[str, Sequence[float]]]) -> None:
+    """Draw regrets by the number of training samples, both axes logarithmic."""
+    figure = Figure(figsize=(6.0, 4.0))
+    axes = figure.add_subplot()
+    for k, (name, curve) in enumerate(curves.items()):
+        axes.plot(curve["sizes"], curve["regrets"], "o-", color=_CURVE_COLOURS[k % len(_CURVE_COLOURS)], label=name)
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xlabel("training samples")
+    axes.set_ylabel("regret")
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False, fontsize=8)
+    _save(figure, path)

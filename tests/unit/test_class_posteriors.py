@@ -16,13 +16,14 @@ from metricwise import PlugInClassifier
 from metricwise.decisions import confusion_posterior, label_posterior
 from metricwise.decisions.binary import ThresholdRule
 from metricwise.decisions.class_offsets import bagged_offsets
-from metricwise.decisions.confusion_posterior import ConfusionPosterior, one_vs_rest
+from metricwise.decisions.confusion_posterior import ConfusionPosterior
 from metricwise.decisions.decision import ScoredSamples
 from metricwise.decisions.label_posterior import LabelPosterior, summarize_labels
 from metricwise.decisions.learning_curve import FinalPosterior
 from metricwise.decisions.model_spread import SPREADS, spread_posterior
 from metricwise.decisions.multiclass import choose_offsets, choose_thresholds, judge_offsets, judge_thresholds
 from metricwise.measures import MCC, Accuracy, Averaged, BalancedAccuracy, FBeta, Jaccard
+from metricwise.measures.confusion import one_vs_rest
 
 MACRO, MICRO = Averaged(FBeta()), Averaged(FBeta(), "micro")
 COVERED = (0.84, 0.98)  # of trials, at a confidence of 0.9

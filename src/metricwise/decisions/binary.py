@@ -42,16 +42,19 @@ class ThresholdRule:
     Attributes
     ----------
     strategy : str
-        "auto", "max", "bagged", "expected" or "batch", as in `PlugInClassifier`.
+        "auto", "max", "bagged", "expected", "gains" or "batch", as in `PlugInClassifier`.
     subject_to : str, tuple or list, optional
         Constraints as users write them.
     seed : int
         Of folds and resamples.
+    randomised : bool
+        Whether rules of greatest expected gain ("gains") may be a randomised mixture.
     """
 
     strategy: str = "auto"
     subject_to: Any = None
     seed: int = 0
+    randomised: bool = False
 
 
 class Aim(NamedTuple):

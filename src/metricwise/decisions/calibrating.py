@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import softmax
@@ -11,7 +12,9 @@ from metricwise._typing import Floats
 from metricwise.decisions.decision import Calibration, ScoredSamples, Sigmoid
 from metricwise.decisions.log_loss import softmax_loss
 from metricwise.decisions.prior_shift import class_likelihoods, maximise_likelihood
-from metricwise.decisions.task import Task
+
+if TYPE_CHECKING:  # tasks choose guaranteed thresholds, whose orders need calibrated scores
+    from metricwise.decisions.task import Task
 
 _LARGEST_FALL = 10.0  # factor by which one step may lower a slope
 _RIDGE = 1e-3  # of the parameters, in samples: classes that are separated must not get infinite slopes

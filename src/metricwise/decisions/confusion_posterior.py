@@ -20,7 +20,8 @@ from metricwise._state import stored_fields
 from metricwise._typing import Floats
 from metricwise.decisions.intervals import interval_around
 from metricwise.decisions.model_spread import draw_other_models
-from metricwise.measures.base import CountsClassTables
+from metricwise.measures.base import CountsClassTables, CountsConfusion, needs_whole_matrix
+from metricwise.measures.confusion import of_matrices
 
 PRIOR_SAMPLES = 1.0  # per class, at the mean rates of all classes
 _CELLS_TO_DRAW = 1_000_000
@@ -56,27 +57,13 @@ def count_draws(size: int) -> int:
     return int(np.clip(_CELLS_TO_DRAW // size, _FEWEST_DRAWS, _MOST_DRAWS))
 
 
-def one_vs_rest(matrices: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return the tables tp, fp, fn, tn of all classes from matrices (true class, predicted class) in the last axes.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> one_vs_rest(np.array([[5.0, 1.0, 0.0], [2.0, 7.0, 0.0], [0.0, 0.0, 9.0]]))[1]
-    array([2., 1., 0.])
-    """
-    tp = np.diagonal(matrices, axis1=-2, axis2=-1)
-    fp, fn = matrices.sum(axis=-2) - tp, matrices.sum(axis=-1) - tp
-    return tp, fp, fn, matrices.sum(axis=(-2, -1))[..., None] - tp - fp - fn
-
-
 @stored_fields(version=1)
 class ConfusionPosterior(NamedTuple):
     """A multiclass measure, and the confusion matrices of out-of-fold samples.
 
     Attributes
     ----------
-    measure : CountsClassTables
+    measure : CountsClassTables or CountsConfusion
         The measure.
     matrices : array of shape (n_folds, n_classes, n_classes)
         Samples by true and predicted class: one matrix of the selected model, or one for each of several models like
@@ -97,7 +84,7 @@ class ConfusionPosterior(NamedTuple):
     True
     """
 
-    measure: CountsClassTables
+    measure: CountsClassTables | CountsConfusion
     matrices: Floats
 
     @property
@@ -108,7 +95,7 @@ class ConfusionPosterior(NamedTuple):
     @property
     def value(self) -> float:
         """The measure of all samples."""
-        return float(self.measure.of_tables(*one_vs_rest(self.matrices.sum(axis=0))))
+        return float(of_matrices(self.measure, self.matrices.sum(axis=0)))
 
     def interval(self, confidence: float = 0.9, n_samples: int | None = None) -> tuple[float, float]:
         """Return an interval for the measure of new samples; it contains the measure of the given ones.
@@ -154,13 +141,14 @@ class ConfusionPosterior(NamedTuple):
 
     def _evaluate(self, matrices: Floats) -> Floats:
         """Return the measure of each matrix; as in scikit-learn, of the classes that it contains."""
-        tables = one_vs_rest(matrices)
-        present = tables[0] + tables[1] + tables[2] > 0.0
+        if needs_whole_matrix(self.measure):  # the order and number of all classes matter
+            return np.asarray(of_matrices(self.measure, matrices), dtype=np.float64)
+        present = matrices.sum(axis=-1) + matrices.sum(axis=-2) > 0.0
         values = np.empty(len(matrices))
         kinds, kind = np.unique(present, axis=0, return_inverse=True)
         for number, classes in enumerate(kinds):
             own = kind.ravel() == number
-            values[own] = self.measure.of_tables(*(cell[own][:, classes] for cell in tables))
+            values[own] = of_matrices(self.measure, matrices[own][:, classes][:, :, classes])
         return values
 
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import softmax
 
 from metricwise._state import stored_fields
 from metricwise._typing import Floats, Labels
@@ -19,6 +18,7 @@ from metricwise.decisions import targets
 from metricwise.decisions.binary import ThresholdRule, expect, separate_folds
 from metricwise.decisions.calibrating import fit_class_calibration
 from metricwise.decisions.decision import Calibration, Decision, Probe, ScoredSamples, Sigmoid
+from metricwise.decisions.gain_rules import expected_gains
 from metricwise.decisions.outcome_posterior import OutcomePosterior, summarize_outcomes
 from metricwise.decisions.tasks import Multiclass
 from metricwise.measures.checks import check_weights
@@ -44,9 +44,8 @@ class CostDecision(Decision):
 
     def margins(self, scores: Floats) -> Floats:
         """Return minus the expected cost of predicting each class."""
-        chances = softmax(self.calibration(scores) - self.threshold, axis=1)
         assert self.costs is not None
-        return np.asarray(-(chances @ self.costs))
+        return expected_gains(self.calibration(scores) - self.threshold, -self.costs)
 
 
 @stored_fields(version=1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.special import expit
@@ -165,6 +165,8 @@ class Decision:
     link: Calibration | None = None
     adaptation: AdaptationData | None = None
     prior: PriorEstimate | None = None
+
+    adapts_to_priors: ClassVar[bool] = True  # see `adapt_prior`
 
     def shift(self, amount: Threshold) -> Decision:
         """Return the decision with thresholds raised by an amount on the scores."""

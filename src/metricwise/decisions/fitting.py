@@ -171,9 +171,12 @@ def train_and_score(executor: Executor, plan: FitPlan) -> tuple[Any, OutOfFoldSc
 
 
 def _fit_with_guarantee(executor: Executor, plan: FitPlan) -> FittedModel:
-    """Train, and order thresholds, on one half of the samples; test them on the other half."""
+    """Train, and order thresholds, on one half of the samples; test them on the other half.
+
+    Where no model is trained, a third of the samples orders thresholds, and two thirds test them.
+    """
     assert plan.confidence is not None
-    first, second = executor.halve(plan.rule.seed)
+    first, second = executor.halve(plan.rule.seed, tests_most=plan.prefit)
     model, found = train_and_score(first, plan)
     ordering = first.data.attach_scores(found.samples, found.scores)
     held_out = np.arange(len(second.data.y))

@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from metricwise._typing import Floats, Mask
+from metricwise._typing import Floats, Integers, Mask
 from metricwise.decisions.binary import ThresholdRule, expect, separate_folds
 from metricwise.decisions.class_offsets import TablesValue, bagged_offsets, best_offsets, expected_offsets
 from metricwise.decisions.confusion_posterior import ConfusionPosterior
@@ -18,18 +18,32 @@ from metricwise.measures import Averaged, Measure
 from metricwise.measures.averages import matrix_table
 from metricwise.measures.base import (
     CountsClassTables,
+    CountsConfusion,
     CountsTable,
     IsCost,
     IsTotal,
     NeedsConstraint,
     RestrictsLabellings,
+    needs_whole_matrix,
 )
+from metricwise.measures.confusion import of_matrices
+
+
+def refuse_other_number(measure: Measure, n_classes: int) -> None:
+    """Raise a ValueError if a user's function of the confusion matrix is for another number of classes."""
+    wanted = getattr(measure, "n_classes", None)
+    if wanted is not None and wanted != n_classes:
+        raise ValueError(f"measure {measure.name!r} was made for {wanted} classes, and there are {n_classes}")
 
 
 def average_measure(measure: Measure, what: Literal["classes", "labels"]) -> Any:
     """Return a measure of all classes or labels: the macro average of one that is defined for two classes only."""
-    if isinstance(measure, Averaged) or (what == "classes" and isinstance(measure, CountsClassTables)):
+    if isinstance(measure, Averaged) or (
+        what == "classes" and isinstance(measure, CountsClassTables | CountsConfusion)
+    ):
         return measure
+    if needs_whole_matrix(measure) and not isinstance(measure, CountsTable):
+        raise ValueError(f"measure {measure.name!r} is for more than two classes, but y has several labels")
     if isinstance(measure, CountsTable) and not isinstance(measure, RestrictsLabellings | IsCost | IsTotal):
         return Averaged(measure, "macro")
     if isinstance(measure, IsTotal):
@@ -73,7 +87,7 @@ def check_strategy(strategy: str, has_probabilities: bool) -> None:
     """Raise a ValueError unless a strategy chooses offsets of classes."""
     if strategy not in ("auto", "bagged", "max", "expected"):
         raise ValueError(
-            f"for more than two classes threshold is 'auto', 'bagged', 'max' or 'expected', got {strategy!r}"
+            f"for more than two classes threshold is 'auto', 'bagged', 'max', 'expected' or 'gains', got {strategy!r}"
         )
     if strategy == "expected" and not has_probabilities:
         raise ValueError("threshold='expected' needs probabilities: use a classifier with predict_proba, or 'auto'")
@@ -259,5 +273,16 @@ def value_by_weights(value: TablesValue, truth: Mask, predicted: Mask) -> Callab
     def evaluate(weights: Floats) -> float:
         table = matrix_table(truth, predicted, weights)
         return float(value(table.tp, table.fp, table.fn, table.tn))
+
+    return evaluate
+
+
+def value_of_classes(measure: Any, codes: Integers, predicted: Integers, size: int) -> Callable[[Floats], float]:
+    """Return a measure of predicted classes as a function of the weights of the samples."""
+    cells = codes * size + predicted
+
+    def evaluate(weights: Floats) -> float:
+        counts = np.bincount(cells, weights, size * size).astype(np.float64)
+        return float(of_matrices(measure, counts.reshape(size, size)))
 
     return evaluate

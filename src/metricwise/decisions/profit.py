@@ -37,6 +37,7 @@ from metricwise.decisions.guarantees import UnreachableGuaranteeError, find_guar
 from metricwise.decisions.outcome_posterior import OutcomePosterior, summarize_outcomes
 from metricwise.decisions.ranking_posterior import rarer_weight
 from metricwise.decisions.refitting import refit_shift
+from metricwise.decisions.score_reference import ScoreReference
 from metricwise.decisions.threshold_choice import ThresholdChoice, resamples
 from metricwise.inference.threshold import Candidates
 from metricwise.measures.base import CountsTable
@@ -292,4 +293,5 @@ class Money(NamedTuple):
         found = find_guaranteed_threshold(
             value_candidates(ordered), self.aim.constraints, confidence, ordered[:2], tested[:2]
         )
-        return self.describe(ThresholdChoice(found.threshold, found.kept_by), testing, line)
+        decision = self.describe(ThresholdChoice(found.threshold, found.kept_by), testing, line)
+        return replace(decision, reference=ScoreReference.count(ordered.margins, tested.margins))

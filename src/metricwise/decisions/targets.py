@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,9 @@ from metricwise._sklearn import check_sample_weight, check_weight_range
 from metricwise._typing import Floats
 from metricwise.decisions.groups import find_missing
 from metricwise.measures import Measure, is_symmetric
+
+# What ``pos_label`` may be: one label, of any type that labels have; scikit-learn's validation of parameters reads it.
+POSITIVE_CLASS: list[Any] = [str, bytes, Real, np.generic, None]
 
 
 def classes_of(y: NDArray[Any], weights: Floats) -> NDArray[Any]:

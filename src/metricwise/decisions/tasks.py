@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import expit, softmax
 
 from metricwise._state import stored_fields
-from metricwise._typing import Floats, Integers, LabelMatrix, Labels, Mask
+from metricwise._typing import Floats, Integers, Labels, Mask
 from metricwise.decisions import targets
 from metricwise.decisions.binary import (
     Aim,
@@ -21,36 +21,36 @@ from metricwise.decisions.binary import (
     make_aim,
     value_of_labels,
 )
+from metricwise.decisions.class_constraints import ClassConstraints
 from metricwise.decisions.class_offsets import best_offsets
+from metricwise.decisions.confusion_choice import choose_gains, judge_gains
 from metricwise.decisions.constrained_tasks import (
     OFFSETS,
-    THRESHOLDS,
     ConstrainedChoice,
     ConstrainedTask,
     refuse_other_class,
 )
 from metricwise.decisions.decision import Calibration, Decision, ScoredSamples, Sigmoid
 from metricwise.decisions.guarantees import UnreachableGuaranteeError, refuse_too_few
-from metricwise.decisions.label_matrix import restore_sparsity, validate_label_matrix
 from metricwise.decisions.log_loss import Loss, logistic_loss, softmax_loss
 from metricwise.decisions.multiclass import (
     average_measure,
     check_thresholds_serve,
-    choose_label_thresholds,
-    value_by_weights,
+    refuse_other_number,
+    value_of_classes,
 )
-from metricwise.decisions.parallel import run_in_parallel
+from metricwise.decisions.multilabel_task import Multilabel
 from metricwise.decisions.scoring import (
     MOST_CERTAIN,
     binary_scores,
     class_scores,
-    fit_label,
     gives_probabilities,
     limit_log_odds,
     prior_log_odds,
 )
 from metricwise.decisions.task import Task
-from metricwise.measures import CostMatrix, HasMulticlassValue, Measure
+from metricwise.measures import CostMatrix, CountsTable, HasMulticlassValue, Measure, needs_whole_matrix
+from metricwise.measures.confusion import count_confusion
 
 
 @stored_fields(version=1)
@@ -193,19 +193,60 @@ class Multiclass(ConstrainedTask):
     def log_loss(self, samples: ScoredSamples) -> Loss:
         return softmax_loss(*samples)
 
+    def _uses_gains(self, rule: ThresholdRule) -> bool:
+        """Return whether a matrix of gains decides; offsets cannot for measures of the whole confusion matrix."""
+        needs_gains = needs_whole_matrix(self.average)
+        if needs_gains and rule.strategy not in ("auto", "max", "gains"):  # "max": see `best_value`
+            raise ValueError(
+                f"{self.measure.name!r} is decided by the expected gain of each class, without thresholds: threshold "
+                f"is 'auto' or 'gains', got {rule.strategy!r}"
+            )
+        return needs_gains or rule.strategy == "gains"
+
+    def _constraints(self, rule: ThresholdRule) -> ClassConstraints | None:
+        return self._class_aim(rule).constraints if rule.subject_to else None
+
+    def decide(self, samples: ScoredSamples, rule: ThresholdRule, has_probabilities: bool) -> Decision:
+        if self._uses_gains(rule):
+            return choose_gains(self.average, self._constraints(rule), rule, samples)
+        return super().decide(samples, rule, has_probabilities)
+
+    def judge(
+        self,
+        decision: Decision,
+        samples: ScoredSamples,
+        rule: ThresholdRule,
+        sizes: list[int],
+        has_probabilities: bool,
+    ) -> Decision:
+        if self._uses_gains(rule):
+            judged: Decision = judge_gains(self.average, self._constraints(rule), rule, decision, samples, sizes)
+            return judged
+        return super().judge(decision, samples, rule, sizes, has_probabilities)
+
+    def refuse_too_few(self, rule: ThresholdRule, confidence: float, target: Labels) -> None:
+        if self._uses_gains(rule):
+            raise ValueError(
+                "constraints hold with a confidence for offsets of the classes only, and a matrix of gains decides "
+                "here: set confidence=None, so that they hold on out-of-fold samples, or use threshold='auto' and a "
+                "measure of one-vs-rest tables"
+            )
+        super().refuse_too_few(rule, confidence, target)
+
     def best_free_value(self, samples: ScoredSamples, rule: ThresholdRule) -> Callable[[Floats], float]:
-        return self._value_at(best_offsets(self.average.of_tables, *samples).offsets, samples)
+        if self._uses_gains(rule):
+            return self.value_at(self.decide(samples, rule, True), samples)
+        offsets = best_offsets(self.average.of_tables, *samples).offsets
+        return self._value_of(samples, np.argmax(samples.scores - offsets, axis=1))
 
     def worst_value(self, samples: ScoredSamples) -> Callable[[Floats], float]:
-        truth = self.columns(samples.target)
-        return value_by_weights(self.average.of_tables, truth, np.roll(truth, 1, axis=1))
+        return self._value_of(samples, (samples.target + 1) % self.classes.size)
 
     def value_at(self, decision: Decision, samples: ScoredSamples) -> Callable[[Floats], float]:
-        return self._value_at(np.asarray(decision.threshold), samples)
+        return self._value_of(samples, np.argmax(decision.margins(samples.scores), axis=1))
 
-    def _value_at(self, offsets: Floats, samples: ScoredSamples) -> Callable[[Floats], float]:
-        predicted = np.argmax(samples.scores - offsets, axis=1)
-        return value_by_weights(self.average.of_tables, self.columns(samples.target), self.columns(predicted))
+    def _value_of(self, samples: ScoredSamples, predicted: Integers) -> Callable[[Floats], float]:
+        return value_of_classes(self.average, samples.target, predicted, self.classes.size)
 
     def labels(self, margins: Floats) -> Labels:
         labels: Labels = self.classes[np.argmax(margins, axis=1)]
@@ -217,6 +258,8 @@ class Multiclass(ConstrainedTask):
     def score(self, y: Any, margins: Floats, weights: Any) -> float:
         targets.refuse_unknown_labels(np.asarray(y), self.classes)
         measure = self.average
+        if needs_whole_matrix(measure):  # the order and number of all classes matter, also of those that are absent
+            return float(measure.of_confusion(count_confusion(y, self.labels(margins), weights, self.classes)))
         score = measure.multiclass_score if isinstance(measure, HasMulticlassValue) else measure.score
         return float(score(np.asarray(y), self.labels(margins), weights))
 
@@ -227,105 +270,6 @@ class Multiclass(ConstrainedTask):
     def columns(self, target: Labels) -> Mask:
         columns: Mask = target[:, None] == np.arange(self.classes.size)
         return columns
-
-
-@stored_fields(version=2)
-@dataclass(frozen=True)
-class Multilabel(ConstrainedTask):
-    """A set of labels; the model is a list with one classifier per label.
-
-    A label matrix is a decision function, too: it is above zero where a sample has a label.
-    """
-
-    is_sparse: bool
-    label_names: tuple[Any, ...] = ()
-    choice: ClassVar[ConstrainedChoice] = THRESHOLDS
-    plural: ClassVar[str] = "labels"
-    is_multilabel: ClassVar[bool] = True
-    adapts_to_priors: ClassVar[bool] = False
-
-    @property
-    def names(self) -> list[Any]:
-        return list(self.label_names) or super().names
-
-    def encode(self, y: Any) -> Mask:
-        mask: Mask = y == 1
-        return mask
-
-    def strata(self, target: Labels) -> Integers:
-        return np.zeros(len(target), dtype=np.int64)
-
-    def fit(
-        self,
-        estimator: Any,
-        X: Any,
-        y: Labels,
-        weights: Floats | None,
-        n_jobs: int | None = None,
-        groups: Integers | None = None,
-    ) -> Any:
-        return run_in_parallel(fit_label, [(estimator, X, column, weights, groups) for column in y.T], n_jobs, "label")
-
-    def learners(self, model: Any) -> list[Any]:
-        return list(model)
-
-    def scores(self, model: Any, X: Any) -> Floats:
-        return np.column_stack([binary_scores(one, X, 1) for one in model])
-
-    def learner_probabilities(self, model: Any, X: Any) -> Floats:
-        return np.asarray(expit(self.scores(model, X)))
-
-    def prior_scores(self, target: Labels, weights: Floats) -> Floats:
-        return np.asarray(prior_log_odds(np.average(target, axis=0, weights=weights), weights.sum()))
-
-    def limit_certainty(self, model: Any, scores: Floats, prior: Any) -> Floats:
-        columns = zip(model, scores.T, prior, strict=True)
-        return np.column_stack([limit_log_odds(s, p) if gives_probabilities(one) else s for one, s, p in columns])
-
-    def calibrate(self, samples: ScoredSamples) -> Calibration:
-        columns = zip(samples.target.T, samples.scores.T, strict=True)
-        labels = [ScoredSamples(truth, scores, samples.weights) for truth, scores in columns]
-        return Calibration(
-            tuple(Sigmoid.fit(one) if 0 < one.target.sum() < one.target.size else Sigmoid() for one in labels)
-        )
-
-    def log_loss(self, samples: ScoredSamples) -> Loss:
-        return logistic_loss(*samples)
-
-    def best_free_value(self, samples: ScoredSamples, rule: ThresholdRule) -> Callable[[Floats], float]:
-        lines = [Sigmoid()] * samples.scores.shape[1]
-        return self._value_at(choose_label_thresholds(self.average, rule, samples, lines).thresholds, samples)
-
-    def value_at(self, decision: Decision, samples: ScoredSamples) -> Callable[[Floats], float]:
-        return self._value_at(np.asarray(decision.threshold), samples)
-
-    def worst_value(self, samples: ScoredSamples) -> Callable[[Floats], float]:
-        return value_by_weights(self.average.of_tables, samples.target, ~samples.target)
-
-    def columns(self, target: Labels) -> Mask:
-        return target
-
-    def _value_at(self, thresholds: Floats, samples: ScoredSamples) -> Callable[[Floats], float]:
-        return value_by_weights(self.average.of_tables, samples.target, samples.scores > thresholds)
-
-    def labels(self, margins: Floats | LabelMatrix) -> Any:
-        return restore_sparsity((margins > 0.0).astype(np.int8), self.is_sparse)
-
-    def probabilities(self, scores: Floats) -> Floats:
-        return np.asarray(expit(scores))
-
-    def score(self, y: Any, margins: Floats | LabelMatrix, weights: Any) -> float:
-        predicted = (margins > 0.0).astype(np.int8)
-        return float(self.average.score(validate_label_matrix(y), predicted, weights))
-
-    def refuse_chunks(self) -> None:
-        raise ValueError(
-            "several labels are predicted for samples in memory: use X.compute(), or X.map_blocks(model.predict, ...)"
-        )
-
-    @property
-    def average(self) -> Any:
-        return average_measure(self.measure, "labels")
 
 
 def make_task(
@@ -381,8 +325,14 @@ def task_of_classes(
         targets.refuse_pos_label(pos_label, "a cost matrix")
         return make_cost_task(classes, measure)
     if classes.size == 2:
+        if needs_whole_matrix(measure) and not isinstance(measure, CountsTable):
+            raise ValueError(
+                f"measure {measure.name!r} is for more than two classes, and y has {classes.tolist()}: make one of the "
+                "contingency table with metricwise.contingency_measure"
+            )
         positive = targets.choose_positive_class(classes, pos_label, measure, counts, is_constrained=is_constrained)
         return Binary(classes, measure, positive)
     check_thresholds_serve(measure, "classes")
+    refuse_other_number(measure, classes.size)
     targets.refuse_pos_label(pos_label, f"{classes.size} classes")
     return Multiclass(classes, measure)

@@ -8,7 +8,10 @@ from __future__ import annotations
 from metricwise.measures.averages import Averaged
 from metricwise.measures.base import (
     ConcaveInRates,
+    ConcaveInRecalls,
+    ConfusionRatio,
     CountsClassTables,
+    CountsConfusion,
     CountsTable,
     DeclaresSymmetric,
     DualRegion,
@@ -24,25 +27,24 @@ from metricwise.measures.base import (
     NeedsConstraint,
     RanksPairs,
     Ratio,
+    RatioOfConfusion,
     RatioOfRates,
     Response,
     RestrictsLabellings,
     RocRegion,
     Table,
     is_symmetric,
+    needs_whole_matrix,
 )
+from metricwise.measures.confusion_functions import ConfusionMeasure, confusion_measure
 from metricwise.measures.contingency import (
     MCC,
     Accuracy,
     BalancedAccuracy,
     CohenKappa,
     FBeta,
-    GMean,
     GowerLegendre,
-    HMean,
     Jaccard,
-    MinRate,
-    QMean,
 )
 from metricwise.measures.cost_matrix import CostMatrix
 from metricwise.measures.costs import ContingencyCost, LinearContingencyCost, RatioContingencyCost
@@ -52,6 +54,7 @@ from metricwise.measures.profit import Profit, SampleProfit
 from metricwise.measures.queries import score_queries
 from metricwise.measures.rank_gains import NDCG, AveragePrecision, ReciprocalRank
 from metricwise.measures.ranking import PartialAuc, RocAuc, TwoWayPartialAuc
+from metricwise.measures.rates import GMean, HMean, MinRate, QMean
 from metricwise.measures.registry import get_measure, register, registered_names
 from metricwise.measures.restricted import PRBEP, PrecisionAtK, PrecisionAtRecall, RecallAtK, RecallAtPrecision
 from metricwise.measures.shares import Share
@@ -67,10 +70,14 @@ __all__ = [
     "BalancedAccuracy",
     "CohenKappa",
     "ConcaveInRates",
+    "ConcaveInRecalls",
+    "ConfusionMeasure",
+    "ConfusionRatio",
     "ContingencyCost",
     "ContingencyMeasure",
     "CostMatrix",
     "CountsClassTables",
+    "CountsConfusion",
     "CountsTable",
     "DeclaresSymmetric",
     "DualRegion",
@@ -103,6 +110,7 @@ __all__ = [
     "Ratio",
     "RatioContingencyCost",
     "RatioContingencyMeasure",
+    "RatioOfConfusion",
     "RatioOfRates",
     "RecallAtK",
     "RecallAtPrecision",
@@ -115,10 +123,12 @@ __all__ = [
     "Share",
     "Table",
     "TwoWayPartialAuc",
+    "confusion_measure",
     "contingency_measure",
     "contingency_table",
     "get_measure",
     "is_symmetric",
+    "needs_whole_matrix",
     "register",
     "registered_names",
     "score_queries",

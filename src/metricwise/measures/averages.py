@@ -12,6 +12,7 @@ from metricwise._state import stored_fields
 from metricwise._typing import Floats
 from metricwise.measures.base import CountsTable, IsCost, IsTotal, Measure, Response, Table
 from metricwise.measures.checks import check_finite, check_same_length
+from metricwise.measures.confusion import ConfusionOfTables, chain_tables, numerical_gradient, one_vs_rest
 from metricwise.measures.tables import divide
 
 Average = Literal["macro", "micro", "weighted", "samples"]
@@ -20,7 +21,7 @@ AVERAGES: tuple[str, ...] = get_args(Average)
 
 @stored_fields(version=1)
 @dataclass(frozen=True)
-class Averaged:
+class Averaged(ConfusionOfTables):
     """The average of a measure over the classes of a multiclass, or the labels of a multilabel, problem.
 
     Parameters
@@ -86,6 +87,17 @@ class Averaged:
             return values.mean(axis=-1)
         support = np.add(tp, fn)
         return divide((support * values).sum(axis=-1), np.sum(support, axis=-1))[()]
+
+    def confusion_gradient(self, matrix: Floats) -> Floats:
+        """Return the slopes at a confusion matrix of shares; by differences if those of the base are not known."""
+        if not hasattr(self.base, "table_gradient"):
+            return numerical_gradient(self.of_confusion, matrix)
+        tables = one_vs_rest(matrix)
+        if self.average == "micro":
+            slopes = self.base.table_gradient(*(np.asarray(cell.sum()) for cell in tables))
+            return chain_tables(*(np.full(len(matrix), float(slope)) for slope in slopes))
+        shares = matrix.sum(axis=1) if self.average == "weighted" else np.full(len(matrix), 1.0 / len(matrix))
+        return chain_tables(*(shares * slope for slope in self.base.table_gradient(*tables)))
 
     def score(self, y: ArrayLike, response: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Evaluate predicted classes, or a 0/1 matrix of predicted labels, against the truth ``y``."""

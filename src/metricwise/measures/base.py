@@ -316,6 +316,53 @@ class CountsClassTables(Protocol):
     def of_tables(self, tp: Floats, fp: Floats, fn: Floats, tn: Floats) -> Any: ...
 
 
+class ConfusionRatio(NamedTuple):
+    """Matrices A and B: a measure is <A, C> / <B, C> of all confusion matrices C with the same class shares."""
+
+    numerator: Floats
+    denominator: Floats
+
+
+@runtime_checkable
+class CountsConfusion(Protocol):
+    """The multiclass measure is a function of the confusion matrix: last axes true class, predicted class.
+
+    ``of_confusion`` takes matrices of counts, weights or shares, which may be stacked. ``confusion_gradient`` takes one
+    matrix of shares, which add up to one, and returns the slopes among matrices with the same class shares: a constant
+    added to a row of it has no meaning.
+    """
+
+    def of_confusion(self, matrices: Floats) -> Any: ...
+
+    def confusion_gradient(self, matrix: Floats) -> Floats: ...
+
+
+def needs_whole_matrix(measure: object) -> bool:
+    """Whether one-vs-rest tables do not determine a multiclass measure.
+
+    Examples
+    --------
+    >>> from metricwise import CohenKappa, FBeta
+    >>> needs_whole_matrix(CohenKappa("quadratic")), needs_whole_matrix(CohenKappa()), needs_whole_matrix(FBeta())
+    (True, False, False)
+    """
+    return bool(getattr(measure, "needs_whole_matrix", False))
+
+
+@runtime_checkable
+class RatioOfConfusion(Protocol):
+    """A ratio of linear functions of the confusion matrix, given the shares of the true classes."""
+
+    def confusion_ratio(self, shares: Floats) -> ConfusionRatio: ...
+
+
+@runtime_checkable
+class ConcaveInRecalls(Protocol):
+    """A concave function of the recalls of all classes, along the last axis; ``counts`` masks those that count."""
+
+    def of_recalls(self, recalls: Floats, counts: Any) -> Any: ...
+
+
 @dataclass(frozen=True)
 class Table:
     """A weighted contingency table; the entries may be arrays of one shape."""

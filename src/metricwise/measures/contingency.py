@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import math
 import warnings
-from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from metricwise._state import stored_fields
 from metricwise._typing import Floats
-from metricwise.measures.base import DualRegion, Ratio
+from metricwise.measures.base import ConfusionRatio, DualRegion, Ratio
 from metricwise.measures.checks import check_positive
+from metricwise.measures.confusion import ConfusionOfTables
 from metricwise.measures.tables import SymmetricTableMeasure, TableMeasure, divide
+
+_LEAST_SPREAD = 1e-9  # of shares, where truth or prediction is a single class and slopes are unbounded
 
 
 @stored_fields(version=1)
@@ -56,6 +58,14 @@ class FBeta(TableMeasure):
     def _value(self, tp: Floats, fp: Floats, fn: Floats, tn: Floats) -> Floats:
         square = self.beta**2
         return divide((1 + square) * tp, (1 + square) * tp + square * fn + fp)
+
+    def table_gradient(self, tp: Floats, fp: Floats, fn: Floats, tn: Floats) -> tuple[Any, Any, Any, Any]:
+        """Return the slopes of the measure with respect to the cells of tables."""
+        square = self.beta**2
+        size = (1 + square) * tp + square * fn + fp
+        squared = size**2
+        of_fp = divide(-(1 + square) * tp, squared)
+        return divide((1 + square) * (size - (1 + square) * tp), squared), of_fp, square * of_fp, np.zeros_like(tn)
 
     def ratio(self, theta: float) -> Ratio:
         """Return the coefficients of (1 + beta^2) P / (beta^2 + theta + P - theta N)."""
@@ -100,6 +110,12 @@ class Jaccard(TableMeasure):
     def _value(self, tp: Floats, fp: Floats, fn: Floats, tn: Floats) -> Floats:
         return divide(tp, tp + fp + fn)
 
+    def table_gradient(self, tp: Floats, fp: Floats, fn: Floats, tn: Floats) -> tuple[Any, Any, Any, Any]:
+        """Return the slopes of the measure with respect to the cells of tables."""
+        squared = (tp + fp + fn) ** 2
+        of_wrong = divide(-tp, squared)
+        return divide(fp + fn, squared), of_wrong, of_wrong, np.zeros_like(tn)
+
     def ratio(self, theta: float) -> Ratio:
         """Return the coefficients of P / (1 + theta - theta N)."""
         return Ratio(0.0, 1.0, 0.0, 1 + theta, 0.0, -theta)
@@ -142,108 +158,9 @@ class GowerLegendre(SymmetricTableMeasure):
         return Ratio(0.0, 1.0, theta, self.sigma * (1 + theta), rest, rest * theta)
 
 
-class _RateMeasure(SymmetricTableMeasure):
-    """A concave and symmetric function of the two rates; the rate of an absent class is 0."""
-
-    @abstractmethod
-    def rate_value(self, tpr: Any, tnr: Any) -> Any:
-        """Evaluate the measure at true positive and true negative rates in [0, 1], or arrays of them."""
-
-    def _value(self, tp: Floats, fp: Floats, fn: Floats, tn: Floats) -> Any:
-        return self.rate_value(divide(tp, tp + fn), divide(tn, tn + fp))
-
-
 @stored_fields(version=1)
 @dataclass(frozen=True)
-class GMean(_RateMeasure):
-    """The geometric mean of the rates, sqrt(P N).
-
-    The rate of a class without samples counts as 0, so the measure is 0 then.
-
-    Examples
-    --------
-    >>> from metricwise.measures import GMean
-    >>> GMean().score([1, 1, 0, 0], [1, 0, 1, 0])
-    0.5
-    """
-
-    name: ClassVar[str] = "g_mean"
-    dual_region: ClassVar[DualRegion] = DualRegion.HYPERBOLA
-
-    def rate_value(self, tpr: Any, tnr: Any) -> Any:
-        """Evaluate the measure at true positive and true negative rates in [0, 1], or arrays of them."""
-        return np.sqrt(np.multiply(tpr, tnr))
-
-
-@stored_fields(version=1)
-@dataclass(frozen=True)
-class HMean(_RateMeasure):
-    """The harmonic mean of the rates, 2 P N / (P + N); 0 where both are 0.
-
-    The rate of a class without samples counts as 0, so the measure is 0 then.
-
-    Examples
-    --------
-    >>> from metricwise.measures import HMean
-    >>> HMean().score([1, 0, 0, 0], [1, 1, 1, 0])
-    0.5
-    """
-
-    name: ClassVar[str] = "h_mean"
-    dual_region: ClassVar[DualRegion] = DualRegion.ROOTS
-
-    def rate_value(self, tpr: Any, tnr: Any) -> Any:
-        """Evaluate the measure at true positive and true negative rates in [0, 1], or arrays of them."""
-        return divide(2 * np.multiply(tpr, tnr), np.add(tpr, tnr))[()]
-
-
-@stored_fields(version=1)
-@dataclass(frozen=True)
-class QMean(_RateMeasure):
-    """One minus the quadratic mean of the error rates, 1 - sqrt(((1 - P)^2 + (1 - N)^2) / 2).
-
-    The rate of a class without samples counts as 0: the measure is then at most 1 - sqrt(1/2).
-
-    Examples
-    --------
-    >>> from metricwise.measures import QMean
-    >>> QMean().score([1, 1, 0, 0], [1, 0, 1, 0])
-    0.5
-    """
-
-    name: ClassVar[str] = "q_mean"
-    dual_region: ClassVar[DualRegion] = DualRegion.DISC
-
-    def rate_value(self, tpr: Any, tnr: Any) -> Any:
-        """Evaluate the measure at true positive and true negative rates in [0, 1], or arrays of them."""
-        return 1 - np.sqrt((np.subtract(1, tpr) ** 2 + np.subtract(1, tnr) ** 2) / 2)
-
-
-@stored_fields(version=1)
-@dataclass(frozen=True)
-class MinRate(_RateMeasure):
-    """The lesser of the rates, min(P, N).
-
-    The rate of a class without samples counts as 0, so the measure is 0 then.
-
-    Examples
-    --------
-    >>> from metricwise.measures import MinRate
-    >>> MinRate().score([1, 1, 0, 0], [1, 1, 1, 0])
-    0.5
-    """
-
-    name: ClassVar[str] = "min_rate"
-    dual_region: ClassVar[DualRegion] = DualRegion.SIMPLEX
-
-    def rate_value(self, tpr: Any, tnr: Any) -> Any:
-        """Evaluate the measure at true positive and true negative rates in [0, 1], or arrays of them."""
-        return np.minimum(tpr, tnr)
-
-
-@stored_fields(version=1)
-@dataclass(frozen=True)
-class MCC(SymmetricTableMeasure):
+class MCC(ConfusionOfTables, SymmetricTableMeasure):
     """The correlation of truth and prediction, in [-1, 1] (Matthews).
 
     (tp tn - fp fn) / sqrt((tp + fp)(tp + fn)(tn + fp)(tn + fn)). It is 0 where truth or
@@ -270,6 +187,15 @@ class MCC(SymmetricTableMeasure):
         of_predicted, of_true = (np.maximum(total**2 - ((tp + wrong) ** 2).sum(axis=-1), 0.0) for wrong in (fp, fn))
         return divide(correct * total - chance, np.sqrt(of_predicted * of_true))[()]
 
+    def confusion_gradient(self, matrix: Floats) -> Floats:
+        """Return the slopes at a confusion matrix of shares, given those of the true classes."""
+        true, predicted = matrix.sum(axis=1), matrix.sum(axis=0)
+        above_chance = np.trace(matrix) - float(true @ predicted)
+        of_predicted = max(1.0 - float(predicted @ predicted), _LEAST_SPREAD)
+        of_true = max(1.0 - float(true @ true), _LEAST_SPREAD)
+        slopes = np.eye(true.size) - true + above_chance * predicted / of_predicted
+        return np.asarray(slopes / math.sqrt(of_predicted * of_true))
+
     def multiclass_score(self, y: ArrayLike, labels: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Evaluate labels of any number of classes with `sklearn.metrics.matthews_corrcoef`."""
         from sklearn.metrics import matthews_corrcoef
@@ -277,22 +203,44 @@ class MCC(SymmetricTableMeasure):
         return float(matthews_corrcoef(y, labels, sample_weight=sample_weight))
 
 
-@stored_fields(version=1)
+@stored_fields(version=2)
 @dataclass(frozen=True)
-class CohenKappa(SymmetricTableMeasure):
+class CohenKappa(ConfusionOfTables, SymmetricTableMeasure):
     """Agreement of truth and prediction beyond chance, in [-1, 1] (Cohen).
 
     2 (tp tn - fp fn) / ((tp + fp)(fp + tn) + (tp + fn)(fn + tn)). Where truth and prediction are the same single
     class it is 0, where scikit-learn returns NaN by default.
+
+    Parameters
+    ----------
+    weights : {"linear", "quadratic"} or None, default=None
+        How much a mistake weighs, for more than two classes that are ordered as their sorted labels are: the distance
+        of the classes, its square, or one for every mistake (None).
 
     Examples
     --------
     >>> from metricwise.measures import CohenKappa
     >>> CohenKappa().score([1, 1, 0, 0], [1, 0, 0, 0])
     0.5
+    >>> round(CohenKappa("quadratic").multiclass_score([0, 1, 2, 2], [0, 1, 1, 2]), 3)
+    0.8
     """
 
-    name: ClassVar[str] = "cohen_kappa"
+    weights: Literal["linear", "quadratic"] | None = None
+
+    def __post_init__(self) -> None:
+        if self.weights not in (None, "linear", "quadratic"):
+            raise ValueError(f"weights must be 'linear', 'quadratic' or None, got {self.weights!r}.")
+
+    @property
+    def name(self) -> str:
+        """The name, with the weights if there are some: "cohen_kappa", "cohen_kappa_quadratic"."""
+        return "cohen_kappa" if self.weights is None else f"cohen_kappa_{self.weights}"
+
+    @property
+    def needs_whole_matrix(self) -> bool:
+        """Whether mistakes weigh differently, so that one-vs-rest tables do not determine the measure."""
+        return self.weights is not None
 
     def _value(self, tp: Floats, fp: Floats, fn: Floats, tn: Floats) -> Floats:
         return divide(2 * (tp * tn - fp * fn), (tp + fp) * (fp + tn) + (tp + fn) * (fn + tn))
@@ -302,9 +250,37 @@ class CohenKappa(SymmetricTableMeasure):
         return Ratio(-2 * theta, 2 * theta, 2 * theta, 1 + theta**2, theta - 1, theta * (1 - theta))
 
     def of_tables(self, tp: Floats, fp: Floats, fn: Floats, tn: Floats) -> Any:
-        """Evaluate the multiclass coefficient on the one-vs-rest tables of all classes."""
+        """Evaluate the multiclass coefficient without weights on the one-vs-rest tables of all classes."""
+        if self.weights is not None:
+            raise ValueError(f"{self.name!r} is no function of one-vs-rest tables: it needs the confusion matrix.")
         total, correct, chance = _agreement(tp, fp, fn, tn)
         return divide(correct * total - chance, total**2 - chance)[()]
+
+    def of_confusion(self, matrices: Floats) -> Any:
+        """Evaluate confusion matrices, whose last axes are the true and the predicted class."""
+        weights = self._mistake_weights(np.shape(matrices)[-1])
+        true, predicted = np.sum(matrices, axis=-1), np.sum(matrices, axis=-2)
+        chance = np.sum((true @ weights) * predicted, axis=-1)
+        observed = np.sum(matrices * weights, axis=(-2, -1)) * np.sum(true, axis=-1)
+        return divide(chance - observed, chance)[()]
+
+    def confusion_ratio(self, shares: Floats) -> ConfusionRatio:
+        """Return the measure as a ratio of linear functions of matrices with the given shares of true classes."""
+        weights = self._mistake_weights(shares.size)
+        chance = np.tile(shares @ weights, (shares.size, 1))
+        return ConfusionRatio(chance - weights, chance)
+
+    def confusion_gradient(self, matrix: Floats) -> Floats:
+        """Return the slopes at a confusion matrix of shares, given those of the true classes."""
+        top, bottom = self.confusion_ratio(matrix.sum(axis=1))
+        chance = max(float(np.sum(bottom * matrix)), _LEAST_SPREAD)
+        return np.asarray((top - np.sum(top * matrix) / chance * bottom) / chance)
+
+    def _mistake_weights(self, n_classes: int) -> Floats:
+        distance = np.abs(np.subtract.outer(np.arange(n_classes), np.arange(n_classes))).astype(np.float64)
+        if self.weights is None:
+            return np.asarray(np.minimum(distance, 1.0))
+        return distance if self.weights == "linear" else distance**2
 
     def multiclass_score(self, y: ArrayLike, labels: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Evaluate labels of any number of classes with `sklearn.metrics.cohen_kappa_score`; 0 where that is 0/0."""
@@ -313,13 +289,13 @@ class CohenKappa(SymmetricTableMeasure):
         # With a single class, older versions of scikit-learn divide by zero and newer ones warn; both return NaN.
         with warnings.catch_warnings(), np.errstate(invalid="ignore"):
             warnings.simplefilter("ignore", UserWarning)
-            kappa = float(cohen_kappa_score(y, labels, sample_weight=sample_weight))
+            kappa = float(cohen_kappa_score(y, labels, sample_weight=sample_weight, weights=self.weights))
         return 0.0 if math.isnan(kappa) else kappa
 
 
 @stored_fields(version=1)
 @dataclass(frozen=True)
-class Accuracy(SymmetricTableMeasure):
+class Accuracy(ConfusionOfTables, SymmetricTableMeasure):
     """The share of correctly labelled samples, (tp + tn) / n; 0 for an empty table.
 
     Examples
@@ -343,6 +319,18 @@ class Accuracy(SymmetricTableMeasure):
         total, correct, _ = _agreement(tp, fp, fn, tn)
         return divide(correct, total)[()]
 
+    def confusion_ratio(self, shares: Floats) -> ConfusionRatio:
+        """Return the measure as a ratio of linear functions of matrices with the given shares of true classes."""
+        return ConfusionRatio(np.eye(shares.size), np.ones((shares.size, shares.size)))
+
+    def confusion_gradient(self, matrix: Floats) -> Floats:
+        """Return the slopes at a confusion matrix of shares: one for each right prediction."""
+        return np.eye(len(matrix))
+
+    def mistake_losses(self, class_weights: Floats, classes: ArrayLike) -> Floats:
+        """Return the loss of a mistake by true and predicted class: the same for all."""
+        return np.asarray((1.0 - np.eye(class_weights.size))[None] / class_weights.sum())
+
     def multiclass_score(self, y: ArrayLike, labels: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Evaluate labels of any number of classes with `sklearn.metrics.accuracy_score`."""
         from sklearn.metrics import accuracy_score
@@ -352,7 +340,7 @@ class Accuracy(SymmetricTableMeasure):
 
 @stored_fields(version=1)
 @dataclass(frozen=True)
-class BalancedAccuracy(SymmetricTableMeasure):
+class BalancedAccuracy(ConfusionOfTables, SymmetricTableMeasure):
     """The mean of the rates, (P + N) / 2.
 
     Where a class has no samples it is the rate of the other class, as in scikit-learn; 0 for an empty table.
@@ -384,6 +372,20 @@ class BalancedAccuracy(SymmetricTableMeasure):
         """Evaluate the mean recall of the classes that have samples, on the one-vs-rest tables of all classes."""
         true = tp + fn
         return divide(divide(tp, true).sum(axis=-1), np.count_nonzero(true > 0, axis=-1))[()]
+
+    def confusion_ratio(self, shares: Floats) -> ConfusionRatio:
+        """Return the measure as a ratio of linear functions of matrices with the given shares of true classes."""
+        weights = divide(1.0, shares * float(np.count_nonzero(shares > 0.0)))
+        return ConfusionRatio(np.diag(weights), np.ones((shares.size, shares.size)))
+
+    def confusion_gradient(self, matrix: Floats) -> Floats:
+        """Return the slopes at a confusion matrix of shares, given those of the true classes."""
+        return self.confusion_ratio(matrix.sum(axis=1)).numerator
+
+    def mistake_losses(self, class_weights: Floats, classes: ArrayLike) -> Floats:
+        """Return the loss of a mistake by true and predicted class: the rarer the true class, the larger."""
+        n_classes = class_weights.size
+        return (1.0 - np.eye(n_classes))[None] / (n_classes * class_weights[:, None])
 
     def multiclass_score(self, y: ArrayLike, labels: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Evaluate labels of any number of classes with `sklearn.metrics.balanced_accuracy_score`."""

@@ -85,6 +85,25 @@ class CostMatrix:
         order = [own[label] for label in known.tolist()]
         return matrix[np.ix_(order, order)]
 
+    def mistake_losses(self, class_weights: Floats, classes: ArrayLike) -> Floats:
+        """Return what a mistake costs more than the truth, by true and predicted class, as a share of the dearest.
+
+        Raises
+        ------
+        ValueError
+            If a class is predicted at less cost than it has itself: training for the true labels would be wrong then.
+        """
+        matrix, labels = self.align(classes), np.asarray(classes).tolist()
+        excess: Floats = matrix - np.diagonal(matrix)[:, None]
+        if np.any(excess < 0.0):
+            true, found = np.argwhere(excess < 0.0)[0].tolist()
+            raise ValueError(
+                f"the class {labels[true]!r} costs {matrix[true, true]:g} where it is predicted right, and "
+                f"{matrix[true, found]:g} where {labels[found]!r} is predicted: a machine that is trained for the true "
+                "labels needs their costs to be least. Use PlugInClassifier, which minimises expected costs"
+            )
+        return np.asarray(excess[None] / (excess.max() * class_weights.sum()))
+
     def score(self, y: ArrayLike, response: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the total cost of predicted classes ``response`` given the truth ``y``: less is better."""
         truth, predicted = np.asarray(y), np.asarray(response)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from typing import Any, NoReturn, Self
 
@@ -11,7 +13,7 @@ from metricwise._state import stored_fields
 from metricwise._typing import Floats
 from metricwise.measures.averages import Averaged
 from metricwise.measures.base import Measure
-from metricwise.measures.functions import PROBE, TableFunction, evaluate_function
+from metricwise.measures.functions import PROBE, evaluate_function
 from metricwise.measures.tables import TableMeasure
 
 # Tables (tp, fp, fn, tn) on which functions are compared: small ones, and large ones, where a limit would show.
@@ -48,25 +50,22 @@ class MissingFunction:
 
 
 @dataclass(frozen=True)
-class FunctionMeasure(TableMeasure):
-    """A measure of the contingency table that is made of a user's function.
+class UserFunction(ABC):
+    """A measure that is made of a user's function.
 
     Parameters
     ----------
     function : callable
-        A function of (tp, fp, fn, tn).
+        The function.
     name : str
         The name of the measure.
     elementwise : bool
-        Whether the function takes numbers only, so that it is called once per table.
+        Whether the function takes one table or matrix at a time.
     """
 
-    function: TableFunction
+    function: Callable[..., Any]
     name: str
     elementwise: bool
-
-    # Nothing is known about a user's function.
-    monotone = False
 
     @property
     def lacks_function(self) -> bool:
@@ -81,12 +80,12 @@ class FunctionMeasure(TableMeasure):
         missing: dict[str, Any] = dict.fromkeys(held, self._describe_function())
         return replace(self, **missing)
 
-    def find_difference(self, other: FunctionMeasure) -> str | None:
+    def find_difference(self, other: UserFunction) -> str | None:
         """Return how the function of another measure differs from this one, in words; None if it does not.
 
         Parameters
         ----------
-        other : FunctionMeasure
+        other : UserFunction
             A measure of the same class.
         """
         before, now = (np.array(one._describe_function().values) for one in (self, other))
@@ -94,19 +93,51 @@ class FunctionMeasure(TableMeasure):
         if not differs.any():
             return None
         at = int(np.argmax(differs))
-        table = ", ".join(f"{count[at]:g}" for count in _COMPARED)
-        return f"for (tp, fp, fn, tn) = ({table}) it is {now[at]:g} instead of {before[at]:g}"
+        return f"for {self._describe_compared(at)} it is {now[at]:g} instead of {before[at]:g}"
 
     def _describe_function(self) -> MissingFunction:
         if isinstance(self.function, MissingFunction):
             return self.function
-        return MissingFunction(self.name, tuple(self._evaluate(*_COMPARED).tolist()))
+        return MissingFunction(self.name, tuple(self._values_compared().tolist()))
+
+    @abstractmethod
+    def _values_compared(self) -> Floats:
+        """Return the values by which the function is recognised."""
+
+    @abstractmethod
+    def _describe_compared(self, at: int) -> str:
+        """Return the argument of one of these values in words."""
+
+
+@dataclass(frozen=True)
+class FunctionMeasure(UserFunction, TableMeasure):
+    """A measure of the contingency table that is made of a user's function.
+
+    Parameters
+    ----------
+    function : callable
+        A function of (tp, fp, fn, tn).
+    name : str
+        The name of the measure.
+    elementwise : bool
+        Whether the function takes numbers only, so that it is called once per table.
+    """
+
+    # Nothing is known about a user's function.
+    monotone = False
+
+    def _values_compared(self) -> Floats:
+        return self._evaluate(*_COMPARED)
+
+    def _describe_compared(self, at: int) -> str:
+        table = ", ".join(f"{count[at]:g}" for count in _COMPARED)
+        return f"(tp, fp, fn, tn) = ({table})"
 
     def _evaluate(self, tp: Floats, fp: Floats, fn: Floats, tn: Floats) -> Floats:
         return evaluate_function(self.function, self.elementwise, tp, fp, fn, tn)
 
 
-def find_function_measure(measure: Measure) -> FunctionMeasure | None:
+def find_function_measure(measure: Measure) -> UserFunction | None:
     """Return the measure made of a function that a measure is, or averages; None if there is none.
 
     Examples
@@ -117,4 +148,4 @@ def find_function_measure(measure: Measure) -> FunctionMeasure | None:
     ('overlap', None)
     """
     base = measure.base if isinstance(measure, Averaged) else measure
-    return base if isinstance(base, FunctionMeasure) else None
+    return base if isinstance(base, UserFunction) else None

@@ -15,22 +15,20 @@ from metricwise.measures.contingency import (
     BalancedAccuracy,
     CohenKappa,
     FBeta,
-    GMean,
     GowerLegendre,
-    HMean,
     Jaccard,
-    MinRate,
-    QMean,
 )
 from metricwise.measures.profit import parse_profit
 from metricwise.measures.rank_gains import NDCG, AveragePrecision, ReciprocalRank
 from metricwise.measures.ranking import PartialAuc, RocAuc, TwoWayPartialAuc
+from metricwise.measures.rates import GMean, HMean, MinRate, QMean
 from metricwise.measures.restricted import PRBEP, PrecisionAtK, PrecisionAtRecall, RecallAtK, RecallAtPrecision
 from metricwise.measures.shares import Share
 
 _FACTORIES: dict[str, Callable[[], Measure]] = {}
 # Makes a measure from the text of its parameter, by key; "f-beta" has no default and so no name without one.
 _PARAMETRIC: dict[str, Callable[[str], Measure]] = {
+    "cohenkappa": lambda text: CohenKappa(text),  # type: ignore[arg-type]
     "fbeta": lambda text: FBeta(float(text)),
     "gowerlegendre": lambda text: GowerLegendre(float(text)),
     "ndcgatk": lambda text: NDCG(int(text)),
@@ -105,7 +103,7 @@ def get_measure(measure: str | Measure) -> Measure:
     measure : str or Measure
         A measure, or a registered name; case, hyphens, underscores and spaces are ignored. The name of a measure of the
         contingency table followed by "macro", "micro", "weighted" or "samples" is its multiclass or multilabel average,
-        as in scikit-learn. A parameter may follow: "f-beta:2", "gower-legendre:0.5",
+        as in scikit-learn. A parameter may follow: "f-beta:2", "gower-legendre:0.5", "cohen-kappa:quadratic",
         "partial-auc:0.05" (the largest false positive rate), "two-way-partial-auc:0.3,0.7" (the largest false positive
         and the smallest true positive rate), "precision@100" (samples), "recall@5%" (of all samples),
         "ndcg@10", "recall@precision:0.9", "precision@recall:0.8", "profit:tp=20, fp=-5" (see `Profit`).
@@ -198,8 +196,8 @@ def _make_named(name: str) -> Measure:
     key, value = parts
     if key not in _PARAMETRIC:
         takers = (
-            "f-beta:2, gower-legendre:0.5, partial-auc:0.05, two-way-partial-auc:0.3,0.7, precision@100, recall@5%, "
-            "ndcg@10, recall@precision:0.9"
+            "f-beta:2, gower-legendre:0.5, cohen-kappa:quadratic, partial-auc:0.05, two-way-partial-auc:0.3,0.7, "
+            "precision@100, recall@5%, ndcg@10, recall@precision:0.9"
         )
         raise ValueError(f"There is no measure with a parameter {name!r}; measures with one are written as {takers}.")
     try:

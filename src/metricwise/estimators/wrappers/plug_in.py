@@ -19,6 +19,7 @@ from metricwise._typing import Floats, Integers, Labels
 from metricwise.clusters import is_dask
 from metricwise.decisions.binary import ThresholdRule
 from metricwise.decisions.chunk_learners import refuse_groups, refuse_learner
+from metricwise.decisions.confusion_choice import refuse_gains
 from metricwise.decisions.dask_learners import refuse_samples_in_memory
 from metricwise.decisions.decision import Decision
 from metricwise.decisions.executors import ClusterExecutor, Executor, LocalExecutor
@@ -29,7 +30,7 @@ from metricwise.decisions.group_fitting import fit_by_group
 from metricwise.decisions.label_matrix import read_label_names
 from metricwise.decisions.profit_task import weigh_profit
 from metricwise.decisions.scoring import check_known_classes
-from metricwise.decisions.targets import count_classes
+from metricwise.decisions.targets import POSITIVE_CLASS, count_classes
 from metricwise.decisions.task import Task
 from metricwise.decisions.tasks import make_task, task_of_classes
 from metricwise.decisions.training_data import TrainingData, prepare_data, validate_target, validate_weights
@@ -37,19 +38,17 @@ from metricwise.decisions.weighting import takes_weights, warn_of_ignored_weight
 from metricwise.designs.cluster.source import DaskSource
 from metricwise.estimators.guarded_fit import guard_fit
 from metricwise.estimators.inputs import chunks_of_cluster, copy_feature_names, validate_samples
+from metricwise.estimators.predicting_chunks import ClientOfFit
 from metricwise.estimators.routing import RoutesGroups
+from metricwise.estimators.wrappers.group_columns import explain_refused_texts, refuse_unknown_columns
+from metricwise.estimators.wrappers.inner_constraints import refuse_inner_constraints
 from metricwise.estimators.wrappers.predicting import PredictsByLearner
 from metricwise.measures import Measure, get_measure
 from metricwise.measures.profit import Amounts
 from metricwise.progress import show_progress
 
 
-class _ClientOfFit:
-    # UNUSED, below, only removes what is there, and a subclass (CostSensitiveClassifier) has a fit without a client.
-    __metadata_request__fit: ClassVar[dict[str, None]] = {"client": None}
-
-
-class PlugInClassifier(RoutesGroups, MetaEstimatorMixin, PredictsByLearner, _ClientOfFit):
+class PlugInClassifier(RoutesGroups, MetaEstimatorMixin, PredictsByLearner, ClientOfFit):
     """Any classifier with the threshold that serves a measure best on new samples.
 
     The threshold is estimated from out-of-fold scores. The classifier itself is trained on all samples.
@@ -61,10 +60,13 @@ class PlugInClassifier(RoutesGroups, MetaEstimatorMixin, PredictsByLearner, _Cli
     measure : str or Measure, default="f1"
         The measure of the predictions: a name, a measure such as ``RecallAtPrecision(0.9)``, or an average such as
         "f1_macro" for multiclass and multilabel targets, where the macro average is the default.
-    threshold : {"auto", "max", "bagged", "expected", "batch"}, default="auto"
+    threshold : {"auto", "max", "bagged", "expected", "gains", "batch"}, default="auto"
         How the threshold is estimated. "max" is the best on out-of-fold samples; "bagged" averages over resamples of
-        them; "expected" trusts the probabilities; "auto" combines them. "batch" also uses the samples that are
-        predicted together: better on large batches, but the label of a sample then depends on the others.
+        them; "expected" trusts the probabilities; "auto" combines them. "gains", for more than two classes, predicts
+        the class of greatest expected gain, by calibrated probabilities and a matrix of gains that Frank-Wolfe or
+        bisection finds for the measure [3]_; measures of the whole confusion matrix always do. "batch" also uses the
+        samples that are predicted together: better on large batches, but the label of a sample then depends on the
+        others.
     subject_to : str, tuple or list of these, optional
         Constraints such as "precision>=0.9" or ``("recall", ">=", 0.5)``, on "precision", "recall", "specificity",
         "npv", "false_positive_rate", "positive_rate" or "accuracy". Multiclass and multilabel: of one class or label,
@@ -76,19 +78,25 @@ class PlugInClassifier(RoutesGroups, MetaEstimatorMixin, PredictsByLearner, _Cli
         With constraints by group, whether every group has a threshold of its own. All are chosen together, so that the
         measure of all samples is greatest; predictions then need the group of every sample.
     confidence : float or None, default=0.95
-        Probability that the constraints hold on new samples. Half of the samples are then kept from training, to test
-        it on. With None there is no guarantee: constraints hold on out-of-fold samples, and all samples are used
-        for training.
+        Probability that no broken guarantee is issued: that the constraints hold on new samples, or an error is raised
+        since no threshold can guarantee them. Half of the samples are then kept from training, to test it on; of a
+        classifier that is trained already, two thirds test. With None there is no guarantee: constraints hold on
+        out-of-fold samples, and all samples are used for training.
     cv : int, splitter, iterable or None, default=None
         Folds; None and numbers make folds in which groups, or else equal samples, stay together, 5 by default.
     pos_label : label, optional
         The positive class of two; by default 1 of the classes 0 and 1, -1 and 1, or booleans. Of others it has to be
         named, unless the measure treats both alike (accuracy, G-mean, ROC area, ...). A classifier of metricwise
         inside that names none is trained for the same class.
+    randomised : bool, default=False
+        With a matrix of gains ("gains"), whether samples may be decided by a mixture of matrices, each with a
+        probability. By default the best single one decides, with a warning where it is expected to lose more than 0.02
+        of the measure. Which matrix decides a sample follows from its scores and ``random_state``: equal samples get
+        equal labels.
     n_jobs : int, optional
         Folds (and labels) trained in parallel.
     random_state : int, RandomState instance or None, default=0
-        Seeds folds and resamples.
+        Seeds folds, resamples and mixtures.
     prefit : bool, default=False
         Whether ``estimator`` is trained already, on other samples: those given to `fit` are then used for the threshold
         only.
@@ -110,7 +118,8 @@ class PlugInClassifier(RoutesGroups, MetaEstimatorMixin, PredictsByLearner, _Cli
         has trained on a Dask collection is the same classifier for samples in memory.
     threshold_ : float or array
         Two classes: the probability (or decision value) above which a sample is positive. More classes: offsets, which
-        the log-probabilities (or decision values) are compared after subtracting. Multilabel: one threshold per label.
+        the log-probabilities (or decision values) are compared after subtracting; with a matrix of gains, zeros, which
+        are subtracted from calibrated log-probabilities. Multilabel: one threshold per label.
         Assign another, as in ``model.threshold_ = 0.3``, to predict with it.
     group_thresholds_ : dict
         With ``group_thresholds=True``, the threshold of every group; there is no `threshold_` then.
@@ -147,6 +156,8 @@ class PlugInClassifier(RoutesGroups, MetaEstimatorMixin, PredictsByLearner, _Cli
        generalized performance metrics. *Advances in Neural Information Processing Systems* 27, 2744-2752.
     .. [2] A. N. Angelopoulos, S. Bates, E. J. Candès, M. I. Jordan and L. Lei (2025). Learn then test: calibrating
        predictive algorithms to achieve risk control. *The Annals of Applied Statistics* 19, 1641-1662.
+    .. [3] H. Narasimhan, H. G. Ramaswamy, A. Saha and S. Agarwal (2015). Consistent multiclass algorithms for complex
+       performance measures. *Proceedings of the 32nd International Conference on Machine Learning*, 2398-2407.
 
     Examples
     --------
@@ -164,17 +175,18 @@ class PlugInClassifier(RoutesGroups, MetaEstimatorMixin, PredictsByLearner, _Cli
     """
 
     __stored_state__: ClassVar[StoredState] = PredictsByLearner.__stored_state__.extend(
-        "estimator_", "threshold_interval_", version=3
+        "estimator_", "threshold_interval_", version=4
     )
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimator": [HasMethods(["fit"])],
         "measure": "no_validation",
-        "threshold": [StrOptions({"auto", "max", "bagged", "expected", "batch"})],
+        "threshold": [StrOptions({"auto", "max", "bagged", "expected", "gains", "batch"})],
+        "randomised": ["boolean"],
         "subject_to": [str, list, tuple, None],
         "group_thresholds": ["boolean"],
         "confidence": [Interval(Real, 0.0, 1.0, closed="neither"), None],
         "cv": ["cv_object"],
-        "pos_label": "no_validation",
+        "pos_label": POSITIVE_CLASS,
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
         "verbose": [Interval(Integral, 0, None, closed="left"), None],
@@ -197,6 +209,7 @@ class PlugInClassifier(RoutesGroups, MetaEstimatorMixin, PredictsByLearner, _Cli
         confidence: float | None = 0.95,
         cv: Any = None,
         pos_label: Any = None,
+        randomised: bool = False,
         n_jobs: int | None = None,
         random_state: Any = 0,
         prefit: bool = False,
@@ -213,6 +226,7 @@ class PlugInClassifier(RoutesGroups, MetaEstimatorMixin, PredictsByLearner, _Cli
         self.confidence = confidence
         self.cv = cv
         self.pos_label = pos_label
+        self.randomised = randomised
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.prefit = prefit
@@ -275,6 +289,7 @@ class PlugInClassifier(RoutesGroups, MetaEstimatorMixin, PredictsByLearner, _Cli
         self._validate_params()
         measure, strategy = get_measure(self.measure), self._strategy()
         given = {"tp": tp, "fp": fp, "fn": fn, "tn": tn}
+        refuse_inner_constraints(type(self).__name__, self.estimator)
         self._check_routing(sample_weight=sample_weight, groups=groups, **given)
         self._refuse_learner(X)
         X, y, sample_weight = chunks_of_cluster(X, y, sample_weight, client)
@@ -289,12 +304,16 @@ class PlugInClassifier(RoutesGroups, MetaEstimatorMixin, PredictsByLearner, _Cli
                 raise ValueError("constraints by group are for samples in memory: use X.compute(), or leave them out")
             by_group = plan_groups(wanted, self.group_thresholds, X, sensitive_features, len(labels))
             refuse_other_tasks(by_group, task.is_binary, amounts)
+            if self.prefit:
+                refuse_unknown_columns(by_group, self.estimator, sensitive_features)
             codes = None if by_group is None else by_group.codes
             executor = self._executor(task, X, labels, weights, groups, codes, amounts)
-            rule = ThresholdRule(strategy, wanted.implied, seed=seed)
+            rule = ThresholdRule(strategy, wanted.implied, seed, self.randomised)
+            refuse_gains(rule, task.is_binary, task.is_multilabel, task.measure)
             learner = self.estimator if self.prefit else task.share_positive_class(self.estimator)
             plan = FitPlan(learner, rule, self.confidence, self.cv, self.prefit, self.calibrate)
-            fitted = fit_and_decide(executor, plan) if by_group is None else fit_by_group(executor, plan, by_group)
+            with explain_refused_texts(by_group, learner, X, labels, sensitive_features):
+                fitted = fit_and_decide(executor, plan) if by_group is None else fit_by_group(executor, plan, by_group)
             self._store(task, fitted, has_noted_features=isinstance(X, DaskSource))
         return self
 

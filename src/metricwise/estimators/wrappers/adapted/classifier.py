@@ -17,6 +17,7 @@ from metricwise._sklearn import Interval, NamedEstimatorsMixin, StrOptions, take
 from metricwise._state import StoredState
 from metricwise._typing import Floats, Labels
 from metricwise.decisions.executors import LocalExecutor
+from metricwise.decisions.targets import POSITIVE_CLASS
 from metricwise.decisions.training_data import TrainingData, prepare_data, validate_two_classes
 from metricwise.decisions.weighting import takes_weights, weight_setting
 from metricwise.estimators.guarded_fit import guard_fit
@@ -181,7 +182,7 @@ class AdaptedSVC(RoutesGroups, MetaEstimatorMixin, ThresholdedClassifier, NamedE
         "tol": [Interval(Real, 0.0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "cv": ["cv_object"],
-        "pos_label": "no_validation",
+        "pos_label": POSITIVE_CLASS,
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
         "verbose": [Interval(Integral, 0, None, closed="left"), None],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -10,11 +11,14 @@ from sklearn.utils.validation import check_random_state
 from metricwise._sklearn import HasMethods, Interval, StrOptions
 from metricwise._state import StoredState
 from metricwise.decisions.binary import ThresholdRule, make_aim
+from metricwise.decisions.confusion_choice import refuse_gains
 from metricwise.decisions.executors import LocalExecutor
 from metricwise.decisions.fitting import FittedModel
 from metricwise.decisions.profit_task import weigh_profit
 from metricwise.decisions.scoring import gives_probabilities
-from metricwise.decisions.training_data import prepare_data, validate_two_classes
+from metricwise.decisions.targets import POSITIVE_CLASS, count_classes
+from metricwise.decisions.tasks import Multiclass, task_of_classes
+from metricwise.decisions.training_data import prepare_data, validate_classes
 from metricwise.estimators.guarded_fit import guard_fit
 from metricwise.estimators.inputs import refuse_dask
 from metricwise.estimators.wrappers.cost_sensitive.iterations import (
@@ -25,8 +29,10 @@ from metricwise.estimators.wrappers.cost_sensitive.iterations import (
     fit_iterations,
     select_iteration,
     warm_start_path,
+    weigh_two_classes,
 )
 from metricwise.estimators.wrappers.cost_sensitive.learners import require_weights
+from metricwise.estimators.wrappers.cost_sensitive.multiclass_weights import select_class_iteration, weigh_classes
 from metricwise.estimators.wrappers.cost_sensitive.sample_costs import (
     describe_costs,
     fit_sample_costs,
@@ -34,7 +40,7 @@ from metricwise.estimators.wrappers.cost_sensitive.sample_costs import (
 )
 from metricwise.estimators.wrappers.plug_in import PlugInClassifier
 from metricwise.measures import Measure, get_measure, registered_names
-from metricwise.measures.base import CountsTable
+from metricwise.measures.base import CountsConfusion, CountsTable
 from metricwise.progress import show_progress
 from metricwise.solvers.class_costs import NEEDS
 
@@ -64,10 +70,11 @@ class CostSensitiveClassifier(PlugInClassifier):
         `PlugInClassifier`.
     tol : float, default=0.05
         Iterations end when no class weight changes by more than this share.
-    threshold : {"auto", "max", "bagged", "expected", "batch"}, default="auto"
+    threshold : {"auto", "max", "bagged", "expected", "gains", "batch"}, default="auto"
         How thresholds are estimated. "max" is the best on out-of-fold samples; "bagged" averages over resamples of
         them; "expected" trusts the probabilities; "auto" combines them. "batch" also uses the samples that are
-        predicted together: better on large batches, but the label of a sample then depends on the others.
+        predicted together: better on large batches, but the label of a sample then depends on the others. "gains" is
+        for more than two classes: a matrix of gains decides.
     calibrate : bool, default=False
         Whether `predict_proba` is calibrated on out-of-fold scores (by a line), which also gives probabilities to a
         classifier that has none. Labels stay the same; `threshold_` is then a calibrated probability.
@@ -89,12 +96,13 @@ class CostSensitiveClassifier(PlugInClassifier):
     ----------
     estimator_ : classifier
         The classifier, trained on all samples with the selected class weights.
-    class_weights_ : ClassCosts
-        The weights of a positive (``pos``) and a negative (``neg``) sample in training; their mean over the samples is
-        1, and both are 1 if the first iteration is selected.
+    class_weights_ : ClassCosts or array of shape (n_classes,)
+        The weights of a positive (``pos``) and a negative (``neg``) sample in training; of more than two classes, those
+        of the samples of each. Their mean over the samples is 1, and all are 1 if the first iteration is selected.
     threshold_ : float
         The probability (`predict_proba`), or else the decision value of ``estimator_``, above which a sample is
-        positive. Assign another, as in ``model.threshold_ = 0.3``, to predict with it.
+        positive; of more than two classes, the offsets that are subtracted from their scores. Assign another, as in
+        ``model.threshold_ = 0.3``, to predict with it.
     threshold_interval_ : pair of float
         Interval of 90 % of the thresholds from resamples.
     expected_score_ : float
@@ -131,6 +139,12 @@ class CostSensitiveClassifier(PlugInClassifier):
     `predict_proba` is the learner's own, from whose odds the ratio of the class weights is divided out. It is as well
     calibrated for the prior of training as the learner is for weighted samples, unless ``calibrate`` is set.
 
+    For more than two classes, measures are functions of the confusion matrix: "f1" is then the macro average, and
+    averages ("f1_micro", "f1_weighted"), means of recalls ("g_mean", "h_mean", "q_mean", "min_rate") and "cohen_kappa"
+    are others. The weight of a class is what a right prediction of its samples gains over a wrong one, the mean over
+    the wrong classes, by the gradient at the confusion matrix of the last iteration. Offsets or gains of the classes
+    are chosen as by `PlugInClassifier`.
+
     For a `Profit` with amounts per sample there are two iterations: without weights, where the decision about a sample
     follows from its probability and its amounts, and with samples weighted by what a wrong decision about them loses.
     `class_weights_` has the mean weights of both classes. If the second is selected, `predict_proba` is calibrated on
@@ -164,10 +178,10 @@ class CostSensitiveClassifier(PlugInClassifier):
         "measure": "no_validation",
         "max_iter": [Interval(Integral, 0, None, closed="left")],
         "tol": [Interval(Real, 0.0, None, closed="left")],
-        "threshold": [StrOptions({"auto", "max", "bagged", "expected", "batch"})],
+        "threshold": [StrOptions({"auto", "max", "bagged", "expected", "gains", "batch"})],
         "calibrate": ["boolean"],
         "cv": ["cv_object"],
-        "pos_label": "no_validation",
+        "pos_label": POSITIVE_CLASS,
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
         "verbose": [Interval(Integral, 0, None, closed="left"), None],
@@ -176,6 +190,7 @@ class CostSensitiveClassifier(PlugInClassifier):
     # Options of PlugInClassifier that do not apply.
     prefit = False
     transductive = False
+    randomised = False
     group_thresholds = False
     __metadata_request__fit: ClassVar[dict[str, str]] = {}
 
@@ -206,11 +221,6 @@ class CostSensitiveClassifier(PlugInClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        return tags
-
     def fit(  # type: ignore[override]  # not on a cluster
         self,
         X: Any,
@@ -230,7 +240,7 @@ class CostSensitiveClassifier(PlugInClassifier):
         X : array, data frame, sparse matrix or other input of the classifier, of n_samples samples
             Samples.
         y : array of shape (n_samples,)
-            Two classes.
+            Two or more classes.
         sample_weight : array of shape (n_samples,), optional
             A sample of weight 2 counts as two such samples, one of weight 0 as absent. Multiplied by class weights.
         groups : array of shape (n_samples,), optional
@@ -245,26 +255,27 @@ class CostSensitiveClassifier(PlugInClassifier):
         """
         self._validate_params()
         measure = get_measure(self.measure)
-        table = _require_table(measure)
         given = {"tp": tp, "fp": fp, "fn": fn, "tn": tn}
         self._check_routing(sample_weight=sample_weight, groups=groups, **given)
         require_weights(self.estimator)
         has_probabilities = gives_probabilities(self.estimator)
         refuse_dask(self, X)
         with guard_fit(self), show_progress(type(self).__name__, self.verbose):
-            who = "CostSensitiveClassifier"
-            task, X, y, weights = validate_two_classes(X, y, sample_weight, measure, self.pos_label, who)
+            X, y, weights, classes = validate_classes(X, y, sample_weight, "CostSensitiveClassifier")
+            task: Any = task_of_classes(classes, measure, self.pos_label, count_classes(y, classes))
+            weigh, select = _weighting_of(task)
             task, amounts = weigh_profit(task, X, y, weights, given)
             data = prepare_data(task, X, y, weights, self.cv, groups, amounts=amounts)
             rule = ThresholdRule(self.threshold, seed=int(check_random_state(self.random_state).randint(2**31 - 1)))
+            refuse_gains(rule, task.is_binary, task.is_multilabel, measure)
             executor = LocalExecutor(task, data, self.n_jobs)
             learner = task.share_positive_class(self.estimator)
             settings = (self.cv, self.max_iter, self.tol, self.calibrate)
             plan = WeightingPlan(executor, learner, rule, has_probabilities, *settings)
             if amounts is not None:
                 return self._fit_sample_costs(plan)
-            iterations = fit_iterations(plan, measure)
-            best = select_iteration(table, iterations, data.groups_of(iterations[0].found.samples))
+            iterations = fit_iterations(plan, weigh)
+            best = select(iterations, data.groups_of(iterations[0].found.samples))
             path = warm_start_path(iterations[: best + 1])
             model = fit_final(plan, path)
             self._store(task, FittedModel(model, decide_for_final(plan, iterations[best], model)))
@@ -288,6 +299,18 @@ class CostSensitiveClassifier(PlugInClassifier):
         self.history_ = tuple(describe_costs(plan, one) for one in found.judged)
         self.n_refits_ = len(found.judged) * len(plan.splits) + 1
         return self
+
+
+def _weighting_of(task: Any) -> tuple[Any, Any]:
+    """Return what computes the class weights after an iteration, and what selects an iteration."""
+    if task.is_binary:
+        return partial(weigh_two_classes, task.measure), partial(select_iteration, _require_table(task.measure))
+    if isinstance(task, Multiclass) and isinstance(task.average, CountsConfusion):
+        return partial(weigh_classes, task.average), partial(select_class_iteration, task.average)
+    raise TypeError(
+        f"measure {task.measure.name!r} of {task.classes.size} classes has no gradient by the confusion matrix, so "
+        "that it sets no class weights: use PlugInClassifier for it, or a measure such as 'f1_macro' or 'g_mean'"
+    )
 
 
 def _require_table(measure: Measure) -> CountsTable:
