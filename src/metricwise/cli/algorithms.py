@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from metricwise.estimators.selection.profile import Profile
 
 AUTO = "auto"
-ON_DISK = "multivariate-svm"  # auto for samples on disk
 SELECTING = "feature-selecting-svm"
 LEARNERS = ("logistic", "boosted-trees", "extra-trees")
 _FITS_PER_GUARANTEE = 6  # one fit per fold, and the final fit
@@ -120,7 +119,7 @@ def check_usage(algorithm: str, settings: Settings, is_multilabel: bool, stream:
         raise click.UsageError(f"--time-budget has no effect on {algorithm}: leave it out")
     if settings.n_features is not None and algorithm != SELECTING:
         raise click.UsageError(f"--n-features is for {SELECTING}: leave it out")
-    if settings.checkpoint is not None and not entry.has_checkpoints and not stream:
+    if settings.checkpoint is not None and not entry.has_checkpoints and not (stream and algorithm == AUTO):
         supported = ", ".join(algorithm_names(entries(has_checkpoints=True)))
         raise click.UsageError(f"--checkpoint is for {supported} and --stream: leave it out")
     if settings.checkpoint is not None and settings.subject_to:
@@ -173,7 +172,9 @@ def _check_group_thresholds(settings: Settings) -> None:
 def _check_targets(entry: EstimatorEntry, settings: Settings, is_multilabel: bool) -> None:
     """Raise a usage error if the algorithm does not take this number of targets."""
     if is_multilabel and (
-        entry.family in ("svm", "streaming") or entry.command_name in ("cost-sensitive", "adapted-svm")
+        entry.family == "svm"
+        or (entry.family == "streaming" and entry.is_linear)
+        or entry.command_name in ("cost-sensitive", "adapted-svm")
     ):
         fitting = ", ".join([AUTO, "plug-in", *algorithm_names(entries("multilabel"))])
         raise click.UsageError(f"{entry.command_name} takes one --target; multilabel targets are for {fitting}")
@@ -192,8 +193,9 @@ def _check_location(
     """Raise a usage error if other options need the samples in memory."""
     if algorithm not in fitting:
         raise click.UsageError(f"{option} is for {', '.join(fitting)}: name one of them")
-    if settings.subject_to:
-        raise click.UsageError(f"--subject-to needs all samples at once: leave {option} out")
+    if settings.subject_to and (algorithm != AUTO or option == "--stream"):
+        instead = "" if option == "--stream" else f", or use --algorithm {AUTO}"
+        raise click.UsageError(f"--subject-to needs all samples at once: leave {option} out{instead}")
     if is_multilabel:
         raise click.UsageError(f"{option} takes one --target: train a model for each, or leave {option} out")
 
@@ -252,14 +254,15 @@ def _guarantee_parameters(settings: Settings) -> dict[str, Any]:
 def build_learner(algorithm: str, settings: Settings) -> Any:
     """Return an unfitted estimator that trains for the measure on numeric features."""
     entry = find_algorithm(algorithm)
+    if entry.family == "selection":
+        return _build(entry, settings, None)
     cost = "C3" if algorithm == "sparse-coding" else "C"
     given: dict[str, Any] = {"max_seconds": settings.time_budget, cost: settings.C, "n_features": settings.n_features}
-    if entry.family == "streaming":
-        if settings.C is not None:
-            raise click.UsageError(f"-C has no effect on {algorithm}: leave it out")
-        given |= {"every": settings.every}
+    if entry.family == "streaming" and settings.C is not None:
+        raise click.UsageError(f"-C has no effect on {algorithm}: leave it out")
     if entry.has_checkpoints:
         given |= {"checkpoint": settings.checkpoint}
+        given |= {"every": settings.every} if entry.family == "streaming" else {}
     common = _common_parameters(settings)
     if entry.ranks_queries:
         del common["pos_label"]

@@ -204,6 +204,16 @@ def _like_training(options: DataOptions, notes: dict[str, Any]) -> DataOptions:
     return replace(options, decimal=",") if has_comma else options
 
 
+def _scores_blocks(model: Any) -> bool:
+    """Return whether a model scores samples on disk: it is linear, or selected for samples of numbers alone."""
+    from metricwise.estimators.linear import LinearClassifier
+    from metricwise.registry import trains_on
+
+    if isinstance(model, LinearClassifier):
+        return True
+    return trains_on(model, "disk") and set(get_table_info(model).get("columns", {}).values()) <= {"number"}
+
+
 def _open_like_training(
     console: Console,
     model: Any,
@@ -213,13 +223,13 @@ def _open_like_training(
     weighted: bool,
     memory_limit: int | str,
 ) -> Table:
-    from metricwise.estimators.linear import LinearClassifier
-
-    if not isinstance(model, LinearClassifier):
+    if not _scores_blocks(model):
         raise ValueError(
             f"the model is a {type(model).__name__}, which preprocesses its samples in memory: leave --disk "
             "out, or train with --disk or --stream"
         )
+    if hasattr(model, "hashed_columns_"):
+        raise ValueError("the model hashes words and categories of samples in memory: leave --disk out")
     # The labels of an array are always in a file of their own, wherever those of training were.
     notes = {} if has_separate_labels(path) else get_table_info(model)
     target = options.target or tuple(notes.get("target") or ())

@@ -14,6 +14,7 @@ from metricwise.cli import algorithms
 from metricwise.cli.algorithms import AlgorithmName, Settings, describe_algorithms
 from metricwise.cli.console import Console, Outcome, command, show_passes
 from metricwise.cli.disk import disk_options, has_separate_labels, open_table
+from metricwise.cli.hashing import check_hash_options, hash_options
 from metricwise.cli.models import check_output, estimate_n_rows, is_read_once, spool_input, store_table_info
 from metricwise.cli.options import (
     GROUPS_OF_FOLDS,
@@ -104,6 +105,7 @@ _SAMPLES_BETWEEN_CHECKPOINTS = 100_000
 @click.option(
     "--drop", multiple=True, type=Column(), help="Column to leave out: a name or a position; may be repeated."
 )
+@hash_options
 @disk_options
 @data_options
 @click.pass_context
@@ -122,6 +124,7 @@ def train(
     on_error: Literal["raise", "skip"],
     groups: str | int | None,
     drop: tuple[ColumnKey, ...],
+    hashing: dict[str, Any],
     memory_limit: int | str | None,
     data_options: DataOptions,
     **options: Any,
@@ -134,21 +137,19 @@ def train(
     check_profit(measure, algorithm, in_memory=not stream and memory_limit is None)
     settings = Settings(measure, **options, is_grouped=groups is not None)
     disk = memory_limit is not None
-    if disk and algorithm == "auto":
-        algorithm = algorithms.ON_DISK
-        console.note(f"auto: {algorithm} trains on samples on disk")
     algorithms.check_usage(algorithm, settings, len(data_options.target) > 1, stream, disk)
     algorithms.check_stream_options(stream, disk, passes, classes, on_error, groups)
+    check_hash_options(hashing, stream)
     check_output(out, "the model file")
     started = time.perf_counter()
     if stream:
         with spool_input(data) as path:
-            job = _Stream(console, path, data_options, drop, passes, classes, on_error)
+            job = _Stream(console, path, data_options, drop, passes, classes, on_error, hashing)
             model, facts = job.run(algorithm, settings, f"{out}.checkpoint")
             _save(ctx.obj, model, out, path)
     elif memory_limit is not None:
         model, facts = _train_on_disk(
-            console, data, algorithm, settings, data_options, drop, memory_limit, on_error, out
+            console, data, algorithm, settings, data_options, drop, memory_limit, on_error, out, started
         )
         _save(ctx.obj, model, out, data)
     else:
@@ -232,12 +233,16 @@ def _train_on_disk(
     memory_limit: int | str,
     on_error: Literal["raise", "skip"],
     out: str,
+    started: float,
 ) -> tuple[Any, dict[str, Any]]:
     import numpy as np
 
     with console.progress(f"opening {path}"):
         table = open_table(path, options, memory_limit, options.target, options.weight, drop, on_error=on_error)
-    console.note(f"{table.recognised}, numbers are used unscaled: scale the features if their ranges differ")
+    scaling = (
+        "" if algorithm == algorithms.AUTO else ", numbers are used unscaled: scale the features if their ranges differ"
+    )
+    console.note(f"{table.recognised}{scaling}")
     if table.y is None:
         raise click.UsageError(f"{path} has no labels: name the .npy file that has them by --target")
     if settings.pos_label is not None:
@@ -249,9 +254,10 @@ def _train_on_disk(
         )
         if Path(str(settings.checkpoint)).exists():
             console.note(f"resuming from {settings.checkpoint}")
-    model = algorithms.build_learner(algorithm, settings)
     with console.progress(f"training {algorithm} for {settings.measure}"):
-        model.fit(table.X)
+        if algorithm == algorithms.AUTO:  # others count their own seconds
+            settings = algorithms.deduct_seconds(settings, time.perf_counter() - started)
+        model = algorithms.build_learner(algorithm, settings).fit(table.X)
     if algorithms.find_algorithm(algorithm).has_checkpoints:
         model.checkpoint = None
     store_table_info(model, table, options, settings, None if table.kinds else int(table.X.shape[1]), drop)
@@ -275,9 +281,10 @@ class _Stream:
         passes: int,
         classes: str | None,
         on_error: Literal["raise", "skip"],
+        hashing: dict[str, Any],
     ) -> None:
         self._console, self._path, self._options, self._passes = console, path, options, passes
-        self._on_error, self._drop = on_error, drop
+        self._on_error, self._drop, self._hashing = on_error, drop, hashing
         self._classes = None if classes is None else [_parse_label(text) for text in classes.split(",")]
 
     def run(self, algorithm: str, settings: Settings, checkpoint: str) -> tuple[Any, dict[str, Any]]:
@@ -296,29 +303,29 @@ class _Stream:
             weight=options.weight,
             drop=self._drop,
             on_error=self._on_error,
+            **self._hashing,
             **options.file_options(),
         )
         description = f"{source.recognised}, read in chunks"
         self._console.note(description)
-        path = settings.checkpoint or checkpoint
-        if Path(path).exists():
-            self._console.note(f"resuming from {path}")
-        self._console.interrupt_message = (
-            f"stopped; the same command resumes from {path}, which is written every "
-            f"{_SAMPLES_BETWEEN_CHECKPOINTS:,} samples"
-        )
+        if algorithms.find_algorithm(algorithm).has_checkpoints:
+            settings = self._add_checkpoint(settings, settings.checkpoint or checkpoint)
         pos_label = None if settings.pos_label is None else _parse_label(settings.pos_label)
-        settings = replace(settings, checkpoint=path, every=_SAMPLES_BETWEEN_CHECKPOINTS, pos_label=pos_label)
+        settings = replace(settings, pos_label=pos_label)
         model = algorithms.build_learner(algorithm, settings)
         with self._console.progress(f"training {algorithm} for {settings.measure}") as stage:
             model.callback = show_passes(stage, self._passes, estimate_n_rows(self._path))
             model.fit_stream(source, classes=self._classes, n_passes=self._passes)
-        model.callback = model.checkpoint = None
+        model.callback = None
+        if settings.every is not None:
+            model.checkpoint = None
         store_table_info(model, None, replace(options, decimal=source.decimal), settings, source.n_features, self._drop)
         if source.format != "svmlight":
             names = source.feature_names or [f"x{number}" for number in range(1, source.n_features + 1)]
-            model.table_["columns"] = dict.fromkeys(names, "number")
-            set_feature_names(model, names)
+            rule = source.hashed_columns
+            model.table_["columns"] = dict.fromkeys(names, "number") if rule is None else rule.file_kinds
+            if rule is None:
+                set_feature_names(model, names)
         facts = {
             "algorithm": algorithm,
             "rows": model.result_.n_samples,
@@ -326,6 +333,16 @@ class _Stream:
             "data": description,
         }
         return model, facts | _find_positive_class(model, None)
+
+    def _add_checkpoint(self, settings: Settings, path: str) -> Settings:
+        """Return settings with a checkpoint, from which an interrupted command resumes."""
+        if Path(path).exists():
+            self._console.note(f"resuming from {path}")
+        self._console.interrupt_message = (
+            f"stopped; the same command resumes from {path}, which is written every "
+            f"{_SAMPLES_BETWEEN_CHECKPOINTS:,} samples"
+        )
+        return replace(settings, checkpoint=path, every=_SAMPLES_BETWEEN_CHECKPOINTS)
 
 
 def _parse_label(text: str) -> Any:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from metricwise.io.chunks import Chunk
+from metricwise.io.hashing import HashedColumns
 from metricwise.io.labels import restore_labels
 from metricwise.io.streaming import Stream, stream
 
@@ -45,6 +46,11 @@ class ChunkReader:
         return self.source.feature_names if isinstance(self.source, Stream) else None
 
     @property
+    def hashed_columns(self) -> HashedColumns | None:
+        """The rule by which the columns of a file became features, if it was hashed."""
+        return self.source.hashed_columns if isinstance(self.source, Stream) else None
+
+    @property
     def is_read_once(self) -> bool:
         """Whether the source can be read only once."""
         return isinstance(self.source, Iterator)
@@ -62,8 +68,10 @@ class ChunkReader:
         return restore_labels(self.name, y) if isinstance(self.source, Stream) else y
 
     def identity(self) -> list[Any]:
-        """Return what identifies the samples: the first chunk and, for a file, its size and its end."""
+        """Return what identifies the samples: the first chunk and, for a file, its size, its end and its hashing."""
         parts = [_represent(part) for part in self.first()]
+        if self.hashed_columns is not None:
+            parts.append(repr(self.hashed_columns))
         if os.path.isfile(self.name):
             with open(self.name, "rb") as file:
                 size = file.seek(0, os.SEEK_END)

@@ -11,6 +11,7 @@ from scipy import sparse
 
 from metricwise._typing import Floats, Integers
 from metricwise.io.errors import SkipLog
+from metricwise.io.hashing import HashedColumns, HashOptions
 from metricwise.io.spec import FileSpec
 
 
@@ -20,7 +21,7 @@ class Chunk(NamedTuple):
     Attributes
     ----------
     X : ndarray or csr_matrix of shape (n_rows, n_features)
-        The features: compressed sparse rows from svmlight files, else a C-contiguous array.
+        The features: compressed sparse rows from svmlight files and of hashed columns, else a C-contiguous array.
     y : ndarray of shape (n_rows,)
         The labels: float64, or text.
     sample_weight : ndarray of shape (n_rows,) or None
@@ -71,6 +72,16 @@ class Source(Protocol):
     """A file of labelled rows and how to read it."""
 
     spec: FileSpec
+
+    @property
+    def hashing(self) -> HashOptions | None:
+        """The requested hashing, if there is any."""
+        ...
+
+    @property
+    def hashed_columns(self) -> HashedColumns | None:
+        """The rule by which words and categories become features, known after `prepare`."""
+        ...
 
     @property
     def feature_names(self) -> tuple[str, ...] | None:

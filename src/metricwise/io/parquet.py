@@ -13,6 +13,7 @@ from metricwise._typing import Floats
 from metricwise.io.chunks import Piece
 from metricwise.io.columns import Content, Field, sort_categories
 from metricwise.io.errors import MalformedLineError, SkipLog, name_damaged_file
+from metricwise.io.hashing import ColumnKind, HashedColumns, HashOptions
 from metricwise.io.labels import ENDS_WITH_NUL
 from metricwise.io.roles import Roles, assign_roles
 from metricwise.io.spec import FileSpec
@@ -150,8 +151,8 @@ def read_columns(path: str, table: ParquetTable, roles: Roles) -> Content:
 class ParquetSource:
     """A Parquet file, in chunks."""
 
-    def __init__(self, spec: FileSpec, dtype: np.dtype[Any]) -> None:
-        self.spec, self._dtype = spec, dtype
+    def __init__(self, spec: FileSpec, dtype: np.dtype[Any], hashing: HashOptions | None = None) -> None:
+        self.spec, self._dtype, self.hashing = spec, dtype, hashing
         table = open_parquet(spec.path, spec.path)
         names = [column.name for column in table.columns]
         self._roles = roles = assign_roles(spec.path, names, len(names), spec.roles)
@@ -159,9 +160,28 @@ class ParquetSource:
         self.feature_names = roles.feature_names
         for number in roles.used:
             column, is_target = table.columns[number], number in roles.targets
-            if column.kind == "other" or (column.kind == "text" and not is_target):
-                fix = "name another target" if is_target else "encode the column as numbers or drop it"
+            if column.kind == "other" or (column.kind == "text" and not is_target and hashing is None):
+                hint = f", or hash it by categories=[{column.name!r}]" * (column.kind == "text")
+                fix = "name another target" if is_target else f"encode the column as numbers or drop it{hint}"
                 raise ValueError(f"{spec.path}: column {column.name!r} is of type {column.type}: {fix}")
+        self.hashed_columns = None if hashing is None else self._find_kinds(hashing, table, names)
+        if self.hashed_columns is not None:
+            self.known_features = self.hashed_columns.n_features
+
+    def _find_kinds(self, options: HashOptions, table: ParquetTable, names: list[str]) -> HashedColumns:
+        """Return the rule of hashing: columns are of the kinds that their types and the options name."""
+        given, kinds = options.find_kinds(self.spec.path, names, len(names)), list[ColumnKind]()
+        for number, kind in given.items():
+            column = table.columns[number]
+            if column.kind == "number" or number not in self._roles.features:
+                wrong = "is no feature" if column.kind == "text" else f"is of type {column.type}"
+                raise ValueError(
+                    f"{self.spec.path}: column {column.name!r} is named as a {kind}, and {wrong}: leave it out, or "
+                    "convert the column to text"
+                )
+        for number in self._roles.features:
+            kinds.append(given.get(number, "number" if table.columns[number].kind == "number" else "category"))
+        return HashedColumns(self.feature_names, tuple(kinds), options.n_hashed)
 
     def prepare(self, chunk_rows: int, log: SkipLog | None) -> int:
         """Return the number of features; raise a ValueError if there are no rows."""
@@ -171,13 +191,21 @@ class ParquetSource:
 
     def open(self, log: SkipLog | None) -> ParquetReader:
         """Start a pass over the file."""
-        return ParquetReader(self.spec.path, self._roles, self._dtype, log)
+        return ParquetReader(self.spec.path, self._roles, self._dtype, log, self.hashed_columns)
 
 
 class ParquetReader:
     """One pass over a Parquet file."""
 
-    def __init__(self, path: str, roles: Roles, dtype: np.dtype[Any], log: SkipLog | None) -> None:
+    def __init__(
+        self,
+        path: str,
+        roles: Roles,
+        dtype: np.dtype[Any],
+        log: SkipLog | None,
+        rule: HashedColumns | None = None,
+    ) -> None:
+        self._rule = rule
         self._path, self._roles, self._dtype, self._log = path, roles, dtype, log
         self._table = open_parquet(path, path)
         self._used = sorted(roles.used)
@@ -234,6 +262,10 @@ class ParquetReader:
         return self._piece(columns, valid)
 
     def _is_bad(self, values: NDArray[Any], number: int) -> NDArray[np.bool_]:
+        if self._rule is not None and number in self._roles.features:
+            # Missing values are hashed; nan compares as false.
+            is_text = values.dtype == object
+            return np.zeros(len(values), bool) if is_text else np.abs(values) > np.finfo(self._dtype).max
         if values.dtype == object:
             return np.array([value is None or str(value).endswith("\0") for value in values.tolist()])
         is_feature = number not in self._roles.targets and number != self._roles.weight
@@ -251,11 +283,19 @@ class ParquetReader:
         return MalformedLineError(self._path, self._row + row + 1, number + 1, problem)
 
     def _piece(self, columns: dict[int, NDArray[Any]], valid: NDArray[np.bool_]) -> Piece:
+        X = self._features(columns, valid)
+        weights: Floats | None = None if self._roles.weight is None else columns[self._roles.weight][valid]
+        if not self._roles.targets:
+            return Piece(X, np.zeros(X.shape[0]), weights)
+        y = columns[self._roles.targets[0]][valid]
+        return Piece(X, y.astype(np.str_) if y.dtype == object else y, weights)
+
+    def _features(self, columns: dict[int, NDArray[Any]], valid: NDArray[np.bool_]) -> Any:
+        if self._rule is not None:
+            return self._rule.transform_columns(
+                [columns[number][valid] for number in self._roles.features], self._dtype
+            )
         X = np.empty((int(np.count_nonzero(valid)), len(self._roles.features)), dtype=self._dtype)
         for at, number in enumerate(self._roles.features):
             X[:, at] = columns[number][valid]
-        weights: Floats | None = None if self._roles.weight is None else columns[self._roles.weight][valid]
-        if not self._roles.targets:
-            return Piece(X, np.zeros(len(X)), weights)
-        y = columns[self._roles.targets[0]][valid]
-        return Piece(X, y.astype(np.str_) if y.dtype == object else y, weights)
+        return X

@@ -11,6 +11,7 @@ import numpy as np
 
 from metricwise.io.chunks import Chunk, Piece, Reader, Source, join_pieces, read_rows
 from metricwise.io.errors import MalformedLineError, SkipLog, UndecodableTextError
+from metricwise.io.hashing import HashedColumns, HashOptions, make_hash_options
 from metricwise.io.labels import refuse_inexact
 from metricwise.io.roles import Which
 from metricwise.io.spec import FileSpec, Format, check_count, describe_file
@@ -90,6 +91,13 @@ class Stream:
     def feature_names(self) -> tuple[str, ...] | None:
         """The names of the columns of X, or None if the file has none."""
         return self._source.feature_names
+
+    @property
+    def hashed_columns(self) -> HashedColumns | None:
+        """The rule by which words and categories become features; None if the features are the columns."""
+        if self._source.hashing is not None:
+            self._prepare()
+        return self._source.hashed_columns
 
     @property
     def n_rows(self) -> int | None:
@@ -204,6 +212,9 @@ def stream(
     encoding: str | None = None,
     dtype: Any = np.float64,
     on_error: Literal["raise", "skip"] = "raise",
+    categories: Sequence[Which] = (),
+    texts: Sequence[Which] = (),
+    hash_features: int | None = None,
 ) -> Stream:
     r"""Read labelled rows from a file of any size in chunks.
 
@@ -249,6 +260,14 @@ def stream(
     on_error : {"raise", "skip"}, default="raise"
         Whether a malformed line raises an error, or is left out, counted in ``skipped`` and warned about at the end of
         the iteration.
+    categories : sequence of str or int, default=()
+        Columns of categories in a CSV or Parquet file, by name or position, each hashed as "column=value".
+    texts : sequence of str or int, default=()
+        Columns of texts, by name or position, whose words are hashed as "column:word".
+    hash_features : int, default=None
+        The number of hashed features: ``2**18`` if ``categories`` or ``texts`` are named, else none. If given, columns
+        that are not numbers in the first 10,000 rows are categories, and numbers may be missing: these are zero and
+        the hashed feature "column=". X is sparse, with the columns of numbers before the hashed features.
 
     Returns
     -------
@@ -271,6 +290,7 @@ def stream(
     ...         print(y, X.toarray().tolist())
     [ 1. -1.] [[0.5, 0.0, 2.0], [0.0, 1.5, 0.0]]
     """
+    hashing = make_hash_options(hash_features, categories, texts)
     spec = describe_file(
         path,
         STREAMED,
@@ -287,10 +307,16 @@ def stream(
         decimal=decimal,
         encoding=encoding,
     )
-    return make_stream(spec, chunk_rows, dtype, on_error)
+    return make_stream(spec, chunk_rows, dtype, on_error, hashing)
 
 
-def make_stream(spec: FileSpec, chunk_rows: int, dtype: Any, on_error: Literal["raise", "skip"]) -> Stream:
+def make_stream(
+    spec: FileSpec,
+    chunk_rows: int,
+    dtype: Any,
+    on_error: Literal["raise", "skip"],
+    hashing: HashOptions | None = None,
+) -> Stream:
     """Return the stream of chunks of a file with a known description."""
     check_count("chunk_rows", chunk_rows, least=1)
     if np.dtype(dtype) not in (np.float64, np.float32):
@@ -299,19 +325,24 @@ def make_stream(spec: FileSpec, chunk_rows: int, dtype: Any, on_error: Literal["
         raise ValueError(f"on_error must be 'raise' or 'skip', got {on_error!r}")
     if len(spec.roles.target or ()) > 1:
         raise ValueError(f"{spec.path}: rows in chunks have one label, and target names several: name one")
-    return Stream(_make_source(spec, np.dtype(dtype)), int(chunk_rows), on_error)
+    return Stream(_make_source(spec, np.dtype(dtype), hashing), int(chunk_rows), on_error)
 
 
-def _make_source(spec: FileSpec, dtype: np.dtype[Any]) -> Source:
+def _make_source(spec: FileSpec, dtype: np.dtype[Any], hashing: HashOptions | None) -> Source:
     # The formats load numba or pyarrow, which ``import metricwise.io`` does without.
     if spec.format == "svmlight":
+        if hashing is not None:
+            raise ValueError(
+                f"{spec.path}: the features of an svmlight file are numbers, and none is hashed: leave "
+                "categories, texts and hash_features out"
+            )
         from metricwise.io.svmlight import SvmlightSource
 
         return SvmlightSource(spec, dtype)
     if spec.format == "parquet":
         from metricwise.io.parquet import ParquetSource
 
-        return ParquetSource(spec, dtype)
+        return ParquetSource(spec, dtype, hashing)
     from metricwise.io.delimited_chunks import DelimitedSource
 
-    return DelimitedSource(spec, dtype)
+    return DelimitedSource(spec, dtype, hashing)

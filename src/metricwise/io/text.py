@@ -13,6 +13,7 @@ from metricwise.io.chunks import Piece, read_rows
 from metricwise.io.encodings import ByteStream
 from metricwise.io.errors import MalformedLineError, SkipLog
 from metricwise.io.files import open_bytes, read_line_blocks
+from metricwise.io.hashing import HashedColumns, HashOptions
 from metricwise.io.notation import is_number
 from metricwise.io.spec import FileSpec
 from metricwise.kernels import parsing
@@ -133,6 +134,9 @@ class TextReader:
 
 class TextSource(ABC):
     """Base class of text formats: determines the kind of the labels from the first chunk."""
+
+    hashing: HashOptions | None = None
+    hashed_columns: HashedColumns | None = None
 
     def __init__(self, spec: FileSpec) -> None:
         self.spec = spec

@@ -23,11 +23,12 @@ from metricwise._state import StoredState
 from metricwise._typing import Floats, Integers, Labels, Mask
 from metricwise.decisions.decision import check_threshold
 from metricwise.decisions.groups import validate_groups
-from metricwise.decisions.targets import classes_of, count_classes, sample_weights_of
+from metricwise.decisions.targets import POSITIVE_CLASS, classes_of, count_classes, sample_weights_of
 from metricwise.designs import make_design
 from metricwise.designs.cluster.source import DaskSource
 from metricwise.estimators.checkpoints import Checkpoint, check_writable, digest, settings_of
 from metricwise.estimators.guarded_fit import guard_fit
+from metricwise.estimators.hashed_inputs import forget_hashing, hash_frame
 from metricwise.estimators.inputs import (
     data_of_cluster,
     refuse_dask_in_order,
@@ -49,6 +50,7 @@ from metricwise.estimators.streaming.cluster import make_shard_sources
 from metricwise.estimators.streaming.memory import make_memory_sources
 from metricwise.estimators.streaming.training import StreamModel, StreamPlan, train
 from metricwise.io.chunk_reader import ChunkReader
+from metricwise.io.hashing import HashedColumns
 from metricwise.measures import Measure, get_measure
 from metricwise.progress import show_progress
 from metricwise.registry import check_trainable
@@ -71,12 +73,13 @@ def report_progress(callback: Callable[[StreamEntry], Any] | None, entry: Stream
 class StreamingClassifier(LinearClassifier):
     """A linear classifier that learns from samples as they come."""
 
-    __stored_state__: ClassVar[StoredState] = LinearClassifier.__stored_state__.extend("_model")
+    __stored_state__: ClassVar[StoredState] = LinearClassifier.__stored_state__.extend("_model", "hashed_columns_")
 
     # A client belongs to a call and to no pipeline: it is not routed.
     __metadata_request__fit: ClassVar[dict[str, Any]] = {"client": UNUSED, "groups": True}
 
     _model: StreamModel
+    hashed_columns_: HashedColumns
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "measure": "no_validation",
@@ -92,7 +95,7 @@ class StreamingClassifier(LinearClassifier):
         "max_seconds": [Interval(Real, 0.0, None, closed="neither"), None],
         "fit_intercept": ["boolean"],
         "multi_class": [StrOptions({"ovr", "off"}), None],
-        "pos_label": "no_validation",
+        "pos_label": POSITIVE_CLASS,
         "n_jobs": [Interval(Integral, 1, None, closed="left"), Options(Integral, {-1}), None],
         "random_state": ["random_state"],
         "checkpoint": [str, Path, None],
@@ -215,6 +218,7 @@ class StreamingClassifier(LinearClassifier):
         X, y, sample_weight = data_of_cluster(self, X, y, sample_weight, client)
         on_cluster = isinstance(X, DaskSource)
         with guard_fit(self), show_progress(type(self).__name__, self.verbose):
+            forget_hashing(self)
             # Contiguous samples: in random order, every entry of a sample that is spread over memory has to be waited
             # for.
             X, y = validate_samples(self, X, y, least=2, order="C", chunks=on_cluster, largest=_LARGEST)
@@ -271,6 +275,7 @@ class StreamingClassifier(LinearClassifier):
         started = time.perf_counter()
         measure = self._check_measure()
         model = vars(self).get("_model")
+        X = hash_frame(self, X)
         classes = check_chunk_labels(y, classes, None if model is None else model.classes)
         with guard_fit(self):
             X, y = validate_samples(self, X, y, reset=model is None, order="C", largest=_LARGEST)
@@ -319,7 +324,9 @@ class StreamingClassifier(LinearClassifier):
             threshold. With more, one sample in ten is never learnt from; passes end when the measure on these stops
             improving.
         **options
-            Passed to `metricwise.io.stream` with a path: ``format``, ``target``, ``chunk_rows``, ``on_error``, ...
+            Passed to `metricwise.io.stream` with a path: ``format``, ``target``, ``chunk_rows``, ``on_error``, ... With
+            ``categories``, ``texts`` or ``hash_features``, words and categories are hashed, the rule is stored as
+            ``hashed_columns_``, and `predict` takes data frames with the columns of the file.
 
         Returns
         -------
@@ -333,13 +340,19 @@ class StreamingClassifier(LinearClassifier):
             plan = self._add_checkpoint(plan, lambda: [plan.n_passes, np.array(classes).tolist(), *reader.identity()])
             X, y, _ = reader.first()
             labels = first_classes(reader, reader.first_labels(), classes)
+            forget_hashing(self)
             X, y = validate_samples(self, X, y)
             states = self._start(plan, X, y, labels)
             del X, y  # chunks are not kept
             self._model = train(plan, [ChunkSource(plan, reader, partial(self._check_chunk, labels), states)], labels)
-            if reader.feature_names is not None:  # chunks of a file are arrays, which would lack them
+            if reader.hashed_columns is not None:
+                self.hashed_columns_ = reader.hashed_columns
+            elif reader.feature_names is not None:  # chunks of a file are arrays, which would lack them
                 set_feature_names(self, reader.feature_names)
         return self
+
+    def _raw_scores(self, X: Any) -> Floats:
+        return super()._raw_scores(hash_frame(self, X))
 
     # --------------------------------------------------------------------------------------------------- the model
 
