@@ -25,11 +25,12 @@ PAGES = {
         ("rank_quality", "rank_growth", "rank_streams", "learning_to_rank"),
     ),
     "smoothed_and_selecting": ("Smoothed objectives and feature selection", ("smoothing", "selecting")),
+    "multiclass": ("Measures of several classes", ("multiclass", "consistency")),
     "multilabel": ("Multilabel classification", ("f_measure",)),
     "streaming": ("Streaming and alternate maximisation", ("passes", "first_calls", "streams", "amp")),
     "sparse_coding": ("Sparse coding", ("sparse_coding",)),
     "files": ("Files", ("reading",)),
-    "disk": ("Larger than memory", ("disk",)),
+    "disk": ("Larger than memory", ("disk", "beyond_memory", "selection_faults")),
     "cluster": ("On a cluster", ("cluster", "bins", "faults", "shards")),
     "model_selection": (
         "Model selection: time budgets and guarantees",

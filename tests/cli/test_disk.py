@@ -22,6 +22,7 @@ from tests.cli.invocation import run_command
 from tests.unit.disk_files import NAMES, X, Y, write_wide_samples
 
 LABELS = Y.astype(int)
+LINEAR = ("--algorithm", "multivariate-svm")
 
 
 @pytest.fixture(scope="module")
@@ -51,8 +52,7 @@ FILES = {
 def test_every_file_format_gives_the_model_of_the_library(name, folder, tmp_path):
     target = [text.format(folder=folder) for text in FILES[name]]
     model, out = tmp_path / "m.mw", tmp_path / "labels.csv"
-    result = run_command("train", folder / name, *target, "--disk", "--memory-limit", "800MB", "--out", model)
-    assert "auto: multivariate-svm trains on samples on disk" in result.stderr
+    result = run_command("train", folder / name, *target, *LINEAR, "--disk", "--memory-limit", "800MB", "--out", model)
     assert "3,000 rows; 6 features; on disk" in result.stderr and "scale the features" in result.stderr
     assert "Certified" in result.stdout
     expected = MultivariateSVC("f1", random_state=0).fit(X, LABELS)
@@ -72,10 +72,27 @@ def test_every_file_format_gives_the_model_of_the_library(name, folder, tmp_path
     np.testing.assert_allclose(written["score of 1"], found.decision_function(X), atol=1e-9)
 
 
+def test_auto_selects_on_samples_on_disk(folder, tmp_path):
+    """Model selection trains, predicts and evaluates with samples on disk, under a guarantee and a time budget."""
+    model, roles = tmp_path / "m.mw", ["--target", "label", "--disk"]
+    options = ["--subject-to", "recall>=0.6", "--time-budget", "4s"]
+    result = run_command("train", folder / "rows.csv", *roles, *options, "--out", model)
+    assert "Guaranteed on new samples with confidence 0.95: recall >= 0.6" in result.stdout
+    assert "The 3,000 samples are on disk" in result.stdout and "scale the features" not in result.stderr
+    found = metricwise.load(model)
+    low, high = found.expected_score_interval_
+    frame = pd.DataFrame(X, columns=list(NAMES))
+    printed = run_command("evaluate", model, folder / "rows.csv", *roles, "--measure", "f1", "--json", "-q").stdout
+    assert json.loads(printed)["measures"][0]["value"] == pytest.approx(f1_score(LABELS, found.predict(frame)))
+    assert low < high
+    labels = json.loads(run_command("predict", model, folder / "rows.csv", "--disk", "--json", "-q").stdout)["columns"]
+    assert labels["prediction"] == found.predict(frame).tolist()
+
+
 def test_new_samples_without_labels_are_predicted(folder, tmp_path):
     """Columns must be in the order of training; a table of the features alone has no labels."""
     model = tmp_path / "m.mw"
-    run_command("train", folder / "rows.csv", "--target", "label", "--disk", "--out", model)
+    run_command("train", folder / "rows.csv", "--target", "label", *LINEAR, "--disk", "--out", model)
     expected = metricwise.load(model).predict(X).tolist()
     frame = pd.DataFrame(X, columns=NAMES)
     frame.to_csv(tmp_path / "new.csv", index=False)
@@ -99,7 +116,7 @@ def test_malformed_lines_may_be_skipped(folder, tmp_path):
     lines = (folder / "rows.csv").read_text().splitlines(keepends=True)
     path, model = tmp_path / "malformed.csv", tmp_path / "m.mw"
     path.write_text("".join([*lines[:100], "a,b\n", *lines[100:], "1,2,3,4,5,x,0\n"]))
-    arguments = ("train", path, "--target", "label", "--disk", "--out", model)
+    arguments = ("train", path, "--target", "label", *LINEAR, "--disk", "--out", model)
     failed = run_command(*arguments, code=1)
     assert "malformed.csv, line 101" in failed.stderr and "--on-error skip leaves out such lines" in failed.stderr
     for _ in range(2):
@@ -125,7 +142,7 @@ def test_interrupted_training_resumes_from_its_checkpoint(folder, tmp_path, monk
     """Training fails at some step; the same command then resumes."""
     from metricwise.solvers import CuttingPlane
 
-    arguments = ("train", folder / "X.npy", "--target", folder / "y.npy", "--disk", "--out", tmp_path / "m.mw")
+    arguments = ("train", folder / "X.npy", "--target", folder / "y.npy", *LINEAR, "--disk", "--out", tmp_path / "m.mw")
     step, states = CuttingPlane.step, []
 
     def step_and_fail(self, problem, state, limits):
@@ -169,8 +186,9 @@ def test_a_checkpoint_of_training_in_memory_is_read_and_removed(folder, tmp_path
         (["rows.csv", "--memory-limit", "1GB"], "--memory-limit is for --disk"),
         (["rows.csv", "--disk", "--memory-limit", "much"], "write 800MB or 2GiB"),
         (["rows.csv", "--disk", "--stream"], "leave one out"),
-        (["rows.csv", "--disk", "--algorithm", "plug-in"], "--disk is for multivariate-svm, smoothed-svm"),
-        (["rows.csv", "--disk", "--subject-to", "recall>=0.5"], "leave --disk out"),
+        (["rows.csv", "--disk", "--algorithm", "plug-in"], "--disk is for auto, multivariate-svm, smoothed-svm"),
+        (["rows.csv", *LINEAR, "--disk", "--subject-to", "recall>=0.5"], "leave --disk out, or use --algorithm auto"),
+        (["rows.csv", "--disk", "--checkpoint", "run.npz"], "--checkpoint is for multivariate-svm"),
         (["rows.csv", "--disk", "--target", "a", "--target", "b"], "--disk takes one --target"),
         (["-", "--disk"], "name a file"),
         (["rows.csv", "--on-error", "skip"], "--on-error is for --stream and --disk"),
@@ -189,7 +207,7 @@ def test_weights_of_a_table_give_the_model_of_the_library(folder, tmp_path):
     frame = pd.DataFrame(X, columns=list(NAMES)).assign(w=weights, label=LABELS)
     frame.to_csv(tmp_path / "rows.csv", index=False)
     model, roles = tmp_path / "m.mw", ["--target", "label", "--disk"]
-    run_command("train", tmp_path / "rows.csv", *roles, "--weight", "w", "--out", model)
+    run_command("train", tmp_path / "rows.csv", *roles, *LINEAR, "--weight", "w", "--out", model)
     expected = MultivariateSVC("f1", random_state=0).fit(X, LABELS, sample_weight=weights)
     found = metricwise.load(model)
     assert found.result_.certificate.upper == pytest.approx(expected.result_.certificate.upper, rel=found.tol)
@@ -226,7 +244,7 @@ import re
 from metricwise.cli import main
 common = ["--disk", "--memory-limit", "375MB"]
 for line in (
-    "train X.npy --target y.npy --out m.mw -C 1e-4 --time-budget 2s",
+    "train X.npy --target y.npy --out m.mw --algorithm multivariate-svm -C 1e-4 --time-budget 2s",
     "certify m.mw X.npy --target y.npy",
     "predict m.mw X.npy --out labels.csv",
 ):

@@ -52,7 +52,7 @@ class Executor(Protocol):
     def has_random_folds(self) -> bool:
         """Whether folds are random samples of the data, so that their scores can be aligned."""
 
-    def halve(self, seed: int) -> tuple[Executor, Executor]:
+    def halve(self, seed: int, tests_most: bool = False) -> tuple[Executor, Executor]:
         """Return executors of two random halves of the samples, for a guarantee; the second has independent samples."""
 
     def load_prefitted(self, estimator: Any) -> Any:
@@ -194,7 +194,7 @@ class ClusterExecutor:
     n_passes: int = 1
     has_random_folds = False  # chunks may differ
 
-    def halve(self, seed: int) -> tuple[ClusterExecutor, ClusterExecutor]:
+    def halve(self, seed: int, tests_most: bool = False) -> tuple[ClusterExecutor, ClusterExecutor]:
         """Raise a ValueError: chunks are no random subsets of the samples."""
         raise ValueError(
             "a guarantee is tested on samples drawn at random, and samples of a Dask collection are kept from training "

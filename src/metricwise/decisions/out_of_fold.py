@@ -94,20 +94,22 @@ def _separate_copies(fingerprints: Hashes) -> Hashes:
     return separate
 
 
-def merge_copies(design: Design, samples: Indices, positive: Mask, weights: Floats) -> tuple[Indices, Floats]:
+def merge_copies(design: Design, samples: Indices, codes: Mask | Integers, weights: Floats) -> tuple[Indices, Floats]:
     """Return one of each set of equal samples of a class, with their total weight, ordered by content."""
     fingerprints = design.fingerprints()
-    order = np.lexsort((fingerprints, positive))
-    new = np.append(True, np.diff(fingerprints[order]) != 0) | np.append(True, np.diff(positive[order]))
+    order = np.lexsort((fingerprints, codes))
+    new = np.append(True, np.diff(fingerprints[order]) != 0) | np.append(True, np.diff(codes[order]) != 0)
     first = np.flatnonzero(new)
     return samples[order][first], np.add.reduceat(weights[order], first)
 
 
-def merge_equal_samples(design: Design, samples: Indices, positive: Mask, weights: Floats) -> tuple[Indices, Floats]:
+def merge_equal_samples(
+    design: Design, samples: Indices, codes: Mask | Integers, weights: Floats
+) -> tuple[Indices, Floats]:
     """Return samples and their weights, equal ones of a class merged where that costs nothing."""
     are_whole = bool(np.all(weights[samples] == np.floor(weights[samples])))
     if are_whole and samples.size <= _MOST_SAMPLES_TO_MERGE:
-        return merge_copies(design.take(samples), samples, positive[samples], weights[samples])
+        return merge_copies(design.take(samples), samples, codes[samples], weights[samples])
     return samples, weights[samples]
 
 

@@ -17,7 +17,7 @@ from metricwise.decisions.decision import Probe, ScoredSamples
 from metricwise.decisions.groups import validate_groups
 from metricwise.decisions.label_matrix import validate_label_matrix
 from metricwise.decisions.out_of_fold import Splits, is_given, list_given_splits, make_splits, restrict_splits
-from metricwise.decisions.targets import count_classes, two_classes
+from metricwise.decisions.targets import classes_of, count_classes, two_classes
 from metricwise.decisions.task import Task
 from metricwise.decisions.tasks import task_of_classes
 from metricwise.measures import Measure
@@ -143,6 +143,17 @@ def validate_two_classes(
     classes = two_classes(y, weights, who)
     task = task_of_classes(classes, measure, pos_label, count_classes(y, classes), is_constrained)
     return task, X, column_or_1d(y, warn=True), weights
+
+
+def validate_classes(X: Any, y: Any, sample_weight: Any, who: str) -> tuple[Any, Labels, Floats | None, Labels]:
+    """Return samples, targets, weights and the classes, two or more; ValueError if y has several columns."""
+    _require_target(y, who)
+    X, y = indexable(X, np.asarray(y))
+    weights = validate_weights(sample_weight, X)
+    if y.ndim == 2 and y.shape[1] > 1:
+        two_classes(y, weights, who)  # raises
+    labels = column_or_1d(y, warn=True)
+    return X, labels, weights, classes_of(labels, np.ones(len(labels)) if weights is None else weights)
 
 
 def _require_target(y: Any, who: str) -> None:

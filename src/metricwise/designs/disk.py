@@ -102,17 +102,21 @@ class DiskSource:
 
     def gather(self, samples: Indices) -> Any:
         """Return distinct samples, in ascending order, as one matrix in memory."""
+        if self.is_sparse:
+            return sparse.vstack([part for _, part in self.take(samples)], format="csr")
+        gathered = np.empty((len(samples), self.shape[1]), dtype=self.reader.dtype)
+        for listed, part in self.take(samples):
+            gathered[listed] = part
+        return gathered
+
+    def take(self, samples: Indices) -> Iterator[tuple[slice, Any]]:
+        """Yield distinct samples in ascending order, block by block, each part with its place among them."""
         starts = np.searchsorted(samples, self.bounds)
-        wanted = np.flatnonzero(np.diff(starts))
-        parts: Any = [] if self.is_sparse else np.empty((len(samples), self.shape[1]), dtype=self.reader.dtype)
-        for number, (first, block, _) in zip(wanted.tolist(), self._designs(wanted), strict=True):
+        wanted = np.flatnonzero(np.diff(starts)).tolist()
+        for number, (first, block) in zip(wanted, self.reader.blocks(wanted), strict=True):
             self._check_finite(first, block)
             listed = slice(*starts[number : number + 2])
-            if isinstance(parts, list):
-                parts.append(block[samples[listed] - first])
-            else:
-                np.take(block, samples[listed] - first, axis=0, out=parts[listed])
-        return sparse.vstack(parts, format="csr") if isinstance(parts, list) else parts
+            yield listed, block[samples[listed] - first]
 
     def _designs(self, chunks: Indices) -> Iterator[tuple[int, Any, MatrixDesign]]:
         for first, block in self.reader.blocks(chunks.tolist()):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -85,6 +85,14 @@ class PersistedBlocks:
         summaries = [self.summaries[k] for k in chunks]
         sizes = [block.n_samples for block in summaries]
         return replace(self, futures=[self.futures[k] for k in chunks], summaries=summaries, sizes=sizes)
+
+    def map(self, function: Callable[[Any], Any]) -> PersistedBlocks:
+        """Return what a function makes of every chunk, kept beside them; features of the results have no names."""
+        client = self.client
+        futures = run_on_cluster(client, lambda: client.map(function, self.futures, pure=False))
+        summaries = run_on_cluster(client, lambda: _summarize_blocks(client, futures))
+        sizes = [block.n_samples for block in summaries]
+        return PersistedBlocks(client, futures, summaries, sizes, None)
 
 
 def persist_blocks(X: Any, client: Any) -> PersistedBlocks:

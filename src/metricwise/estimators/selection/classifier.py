@@ -10,32 +10,38 @@ from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
+import numpy as np
 from scipy.sparse import issparse
+from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted, check_random_state
 
 from metricwise._sklearn import Interval
 from metricwise._state import StoredState
 from metricwise._typing import Floats, Labels
+from metricwise.clusters import is_dask
 from metricwise.decisions.binary import ThresholdRule
 from metricwise.decisions.decision import Decision
 from metricwise.decisions.group_constraints import separate_constraints
 from metricwise.decisions.group_decision import GroupPlan, plan_groups, refuse_other_tasks
 from metricwise.decisions.label_matrix import read_label_names
 from metricwise.decisions.learning_curve import Extrapolation, extrapolate
-from metricwise.decisions.profit_task import learner_measure, weigh_profit
+from metricwise.decisions.profit_task import weigh_profit
+from metricwise.decisions.targets import POSITIVE_CLASS
 from metricwise.decisions.task import Task
 from metricwise.decisions.tasks import make_task
 from metricwise.decisions.training_data import TrainingData, prepare_data, validate_target, validate_weights
-from metricwise.estimators.earning import EarningClassifier
-from metricwise.estimators.guarded_fit import guard_fit, warn_once_per_cause
+from metricwise.estimators.guarded_fit import guard_fit
+from metricwise.estimators.inputs import chunks_of_cluster, is_chunked, validate_samples
+from metricwise.estimators.lazy_predictions import lazy_probabilities
 from metricwise.estimators.numbers import refuse_huge_numbers
-from metricwise.estimators.routing import RoutesGroups, pass_to_own_learners
-from metricwise.estimators.selection.candidate_warnings import record_warnings
-from metricwise.estimators.selection.candidates.candidate import Problem
-from metricwise.estimators.selection.candidates.portfolio import make_portfolio
+from metricwise.estimators.predicting_chunks import ClientOfFit, PredictsChunks
+from metricwise.estimators.routing import RoutesGroups
+from metricwise.estimators.selection.beyond_memory.fitting import StoredProblem, fit_stored
+from metricwise.estimators.selection.beyond_memory.limits import refuse_multilabel, refuse_options
+from metricwise.estimators.selection.beyond_memory.stored import Targets, store
 from metricwise.estimators.selection.clock import Clock, run_within
 from metricwise.estimators.selection.columns import Columns
-from metricwise.estimators.selection.ensemble import Mixture, best_mixture
+from metricwise.estimators.selection.ensemble import AveragedModels, Mixture
 from metricwise.estimators.selection.explanation import (
     Expectation,
     explain_absence,
@@ -48,20 +54,18 @@ from metricwise.estimators.selection.explanation import (
     show_runs,
 )
 from metricwise.estimators.selection.final_decision import decide
-from metricwise.estimators.selection.final_training import FinalModels, fit_final, keep_affordable
 from metricwise.estimators.selection.guarantees import keep_for_testing, list_constraints
-from metricwise.estimators.selection.halving import Outcome, SuccessiveHalving
 from metricwise.estimators.selection.profile import Profile, recognise_columns, validate_columns
 from metricwise.estimators.selection.schedule import Schedule
+from metricwise.estimators.selection.selecting import Selected, SelectionPlan, select
 from metricwise.measures import Measure, get_measure
 from metricwise.measures.base import show_value
-from metricwise.progress import show_progress
-from metricwise.results import DegenerateOptimumWarning
+from metricwise.progress import Stage, show_progress
 
 _LOG = logging.getLogger("metricwise")
 
 
-class MetricClassifier(RoutesGroups, EarningClassifier):
+class MetricClassifier(RoutesGroups, PredictsChunks, ClientOfFit):
     """Select, ensemble and threshold the learners that suit a measure and the data.
 
     Candidates are compared by successive halving: on growing subsets of the samples, by the measure of out-of-fold
@@ -89,9 +93,10 @@ class MetricClassifier(RoutesGroups, EarningClassifier):
         With constraints by group, whether every group has a threshold of its own. All are chosen together, so that the
         measure of all samples is greatest; predictions then need the group of every sample.
     confidence : float or None, default=0.95
-        Probability that the constraints hold on new samples. Half of the samples are then kept from selection and
-        training, to test it on, and an error is raised if no threshold can guarantee the constraints. With None there
-        is no guarantee: constraints hold on out-of-fold samples, and all samples are used for training.
+        Probability that no broken guarantee is issued: that the constraints hold on new samples, or an error is raised
+        since no threshold can guarantee them. Half of the samples are then kept from selection and training, to test it
+        on. With None there is no guarantee: constraints hold on out-of-fold samples, and all samples are used for
+        training.
     time_budget : float, optional
         Seconds for training. Candidates that would take longer are left out, those that do are stopped, and the final
         models are trained on fewer samples if there is no time for all; others then choose the threshold. Only the
@@ -175,9 +180,11 @@ class MetricClassifier(RoutesGroups, EarningClassifier):
     Of ... candidates, ... is chosen...
     """
 
-    __stored_state__: ClassVar[StoredState] = EarningClassifier.__stored_state__.extend(
+    __stored_state__: ClassVar[StoredState] = PredictsChunks.__stored_state__.extend(
         "best_estimator_", "weights_", "_ensemble", "_extrapolation", "_records", "_explanation", version=4
     )
+    # A client belongs to a call and to no pipeline: it is not routed.
+    __metadata_request__fit: ClassVar[dict[str, str]] = {"client": UNUSED}
     calibrate = True  # on out-of-fold scores, always; no parameter
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "measure": "no_validation",
@@ -186,8 +193,8 @@ class MetricClassifier(RoutesGroups, EarningClassifier):
         "group_thresholds": ["boolean"],
         "confidence": [Interval(Real, 0.0, 1.0, closed="neither"), None],
         "time_budget": [Interval(Real, 0, None, closed="neither"), None],
-        "cv": "no_validation",
-        "pos_label": "no_validation",
+        "cv": ["cv_object"],
+        "pos_label": POSITIVE_CLASS,
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
         "verbose": [Interval(Integral, 0, None, closed="left"), None],
@@ -235,11 +242,12 @@ class MetricClassifier(RoutesGroups, EarningClassifier):
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         sample_weight: Any = None,
         *,
         groups: Any = None,
         sensitive_features: Any = None,
+        client: Any = None,
         tp: Any = None,
         fp: Any = None,
         fn: Any = None,
@@ -249,13 +257,16 @@ class MetricClassifier(RoutesGroups, EarningClassifier):
 
         Parameters
         ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+        X : array, sparse matrix, data frame or chunks of shape (n_samples, n_features)
             Samples. Columns of a data frame may hold numbers, categories, dates (or texts that are dates in one
             format), durations and texts, and values may be missing. Texts of several words become components of their
             words. Other columns with a different value in nearly every sample are left out, with a warning that names
-            them.
+            them. Samples larger than memory are opened by `metricwise.io.open`; those of a Dask array or data frame
+            stay with the workers of its cluster. Candidates are then compared on a random sample, and those that can
+            be are trained on all samples where these are.
         y : array of shape (n_samples,) or (n_samples, n_labels)
-            Classes, or a matrix of zeros and ones for multilabel targets.
+            Classes, or a matrix of zeros and ones for multilabel targets. May be left out if X are chunks that know
+            them.
         sample_weight : array of shape (n_samples,), optional
             Weights of the samples.
         groups : array of shape (n_samples,), optional
@@ -263,6 +274,8 @@ class MetricClassifier(RoutesGroups, EarningClassifier):
             whole groups, and a splitter given as ``cv`` gets them; intervals are then for samples of new groups.
         sensitive_features : data frame, dict or array of shape (n_samples,), optional
             Columns that constraints by group name, or the only one; by default they are columns of X.
+        client : distributed.Client, optional
+            The client of a Dask collection; by default the one started last.
         tp, fp, fn, tn : array of shape (n_samples,), optional
             For a `Profit`: what each sample earns as a true positive, false positive, false negative and true negative.
 
@@ -274,7 +287,12 @@ class MetricClassifier(RoutesGroups, EarningClassifier):
         given = {"tp": tp, "fp": fp, "fn": fn, "tn": tn}
         self._check_routing(sample_weight=sample_weight, groups=groups, **given)
         clock, measure = Clock(self.time_budget), get_measure(self.measure)
+        X, y, sample_weight = chunks_of_cluster(X, y, sample_weight, client)
         with guard_fit(self), show_progress(type(self).__name__, self.verbose) as stage:
+            if is_chunked(X):
+                refuse_options(self, X, groups, sensitive_features, given)
+                self._fit_chunks(X, y, sample_weight, clock, stage)
+                return self
             columns = Columns() if self._has_own_candidates else recognise_columns(X)
             samples, X = X, self._validate_samples(X, reset=True)
             labels = self._validate_target(y, X.shape[0])
@@ -295,30 +313,16 @@ class MetricClassifier(RoutesGroups, EarningClassifier):
             prepares_columns = not self._has_own_candidates
             if prepares_columns:
                 profile.columns.announce()
-            n_outputs = 1 if task.is_binary else task.classes.size
-            problem = Problem(profile, learner_measure(task), n_outputs, task.is_multilabel, seed)
-            portfolio = make_portfolio(self.candidates, problem)
-            candidates = [one.change_estimators(task.share_positive_class) for one in portfolio.candidates]
             schedule = Schedule(clock, 0 if testing is None else len(testing.y), n_jobs=self.n_jobs)
-            halving = SuccessiveHalving(task, data, rule, self.cv, schedule, self._report_progress, stage)
-            with pass_to_own_learners(prepares_columns):
-                outcome = halving.run(candidates)
-                with record_warnings():  # what concerns the selected model is reported when it is trained
-                    mixture = best_mixture(halving, outcome.rung, outcome.finalists)
-                    mixture = keep_affordable(halving, outcome.rung, mixture)
-                final = self._fit_final(halving, outcome, mixture, testing, by_group)
-            mixture = show_runs(outcome.runs, final.mixture, measure, self._n_judged)
-            self._records = make_records(outcome.runs, mixture, portfolio.absent)
-            of_fold_models = float(show_value(measure, self._decision.expected_score, self._n_judged))
-            expected = Expectation(self.expected_score_, self.expected_score_interval_, of_fold_models)
-            positive = task.describe_positive_class(data.target)
-            lines = [explain_selection(measure, outcome.runs, mixture, expected, len(data.y), positive)]
-            lines += explain_absence(portfolio.absent)
+            selected = select(self._plan, task, data, rule, profile, schedule, stage)
+            self._store_final(selected, testing, by_group)
+            lines = []
             if testing is not None:
                 constraints = list_constraints(task, rule, by_group)
                 lines.append(explain_guarantee(constraints, self.confidence, len(testing.y)))
+            final = selected.final
             lines += explain_training(final.n_samples, len(data.y), final.n_held_out)
-            self._explanation = "\n".join(lines + (profile.columns.describe() if prepares_columns else []))
+            self._explain(selected, final.mixture, lines + (profile.columns.describe() if prepares_columns else []))
         return self
 
     def _routed_parts(self) -> Iterable[tuple[str, Any]]:
@@ -343,35 +347,55 @@ class MetricClassifier(RoutesGroups, EarningClassifier):
             raise ValueError(f"X has {n_samples} samples and y has {len(labels)}: give a label for every sample")
         return labels
 
-    def _fit_final(
-        self,
-        halving: SuccessiveHalving,
-        outcome: Outcome,
-        mixture: Mixture,
-        testing: TrainingData | None,
-        by_group: GroupPlan | None,
-    ) -> FinalModels:
-        """Train the selected candidates and choose the threshold."""
-        task, rung = halving.task, outcome.rung
-        halving.progress.show_final(outcome.runs, mixture.runs)
-        # A candidate of ours is selected by its scores, whatever its surrogate is: the leaderboard has the warning.
-        hidden = () if self._has_own_candidates else (DegenerateOptimumWarning,)
-        with warn_once_per_cause(hidden):
-            final = fit_final(halving, outcome, mixture)
-        self._ensemble = final.ensemble
-        models = self._ensemble.models
-        self.best_estimator_ = models[0] if len(models) == 1 else models
-        self.weights_ = self._ensemble.weights
-        n_threads = halving.schedule.n_threads(rung.samples.size)
+    @property
+    def _plan(self) -> SelectionPlan:
+        return SelectionPlan(self.candidates, self.cv, self._report_progress)
+
+    def _fit_chunks(self, X: Any, y: Any, sample_weight: Any, clock: Clock, stage: Stage) -> None:
+        """Select on a sample that fits into memory, and train on all samples where they are."""
+        refuse_multilabel(y, type(self).__name__)
+        X, labels = validate_samples(self, X, y, chunks=True)
+        weights = validate_weights(sample_weight, X)
+        measure, is_constrained = get_measure(self.measure), bool(self.subject_to)
+        task = make_task(labels, weights, measure, self.pos_label, is_constrained=is_constrained)
+        task, _ = weigh_profit(task, X, labels, weights, {})
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        rule = ThresholdRule(subject_to=separate_constraints(self.subject_to).implied, seed=seed)
+        problem = StoredProblem(store(X), Targets(labels, weights), task, rule, self.confidence)
+        found = fit_stored(problem, partial(select, self._plan), clock, self.n_jobs, stage)
+        self._store_models(found.ensemble)
+        self._group_rule, self._extrapolation = None, Extrapolation()  # the final model itself has been judged
+        self._store_decision(task, found.decision)
+        self._explain(found.selected, found.mixture, found.lines)
+
+    def _store_final(self, selected: Selected, testing: TrainingData | None, by_group: GroupPlan | None) -> None:
+        """Store the selected models and choose the threshold."""
+        halving, outcome, final = selected.halving, selected.outcome, selected.final
+        self._store_models(final.ensemble)
+        n_threads = halving.schedule.n_threads(outcome.rung.samples.size)
         choose = partial(decide, halving, outcome, final, testing, self.confidence, by_group)
         decision, self._group_rule = run_within(math.inf, choose, n_threads)
         self._extrapolation = Extrapolation()  # the final model itself has been judged or tested
         if testing is None and final.held_out is None:
             # Intervals of table measures are wide enough; those of areas near one are not.
-            curves = [run.curve for run in final.mixture.runs]
-            self._extrapolation = extrapolate(curves, final.n_samples, guessed=task.measure.response == "scores")
-        self._store_decision(task, decision)
-        return final
+            curves, guessed = [run.curve for run in final.mixture.runs], halving.task.measure.response == "scores"
+            self._extrapolation = extrapolate(curves, final.n_samples, guessed=guessed)
+        self._store_decision(halving.task, decision)
+
+    def _store_models(self, ensemble: AveragedModels) -> None:
+        self._ensemble, self.weights_ = ensemble, ensemble.weights
+        self.best_estimator_ = ensemble.models[0] if len(ensemble.models) == 1 else ensemble.models
+
+    def _explain(self, selected: Selected, mixture: Mixture, lines: list[str]) -> None:
+        """Store which candidates were selected and why, followed by further lines."""
+        measure, data, runs = self.measure_, selected.halving.data, selected.outcome.runs
+        shown = show_runs(runs, mixture, measure, self._n_judged)
+        self._records = make_records(runs, shown, selected.absent)
+        of_fold_models = float(show_value(measure, self._decision.expected_score, self._n_judged))
+        expected = Expectation(self.expected_score_, self.expected_score_interval_, of_fold_models)
+        positive = selected.halving.task.describe_positive_class(data.target)
+        reasons = explain_selection(measure, runs, shown, expected, len(data.y), positive)
+        self._explanation = "\n".join([reasons, *explain_absence(selected.absent), *lines])
 
     def _store_decision(self, task: Task, decision: Decision) -> None:
         super()._store_decision(task, decision)
@@ -386,21 +410,27 @@ class MetricClassifier(RoutesGroups, EarningClassifier):
     # ------------------------------------------------------------------------------------------------------ prediction
 
     def _scores(self, X: Any) -> Floats:
+        if is_chunked(X):
+            valid = store(validate_samples(self, X, reset=False, chunks=True))
+            return valid.score(partial(self._ensemble.scores, self._task), np.arange(X.shape[0]))
         return self._ensemble.scores(self._task, self._validate_samples(X, reset=False))
 
-    def predict_proba(self, X: Any) -> Floats:
+    def predict_proba(self, X: Any) -> Any:
         """Return probabilities, calibrated out of fold; they do not depend on the threshold.
 
         Parameters
         ----------
         X : samples
-            New samples.
+            New samples; also a Dask collection.
 
         Returns
         -------
         array of shape (n_samples, n_classes) or (n_samples, n_labels)
+            For a Dask collection, a lazy one with the same chunks.
         """
         check_is_fitted(self, "measure_")
+        if is_dask(X):
+            return lazy_probabilities(self._for_chunks(), X)
         return self._calibrated_probabilities(X)
 
     # --------------------------------------------------------------------------------------------------------- reasons

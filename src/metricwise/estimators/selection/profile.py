@@ -48,6 +48,8 @@ class Profile:
         Share of the stored entries.
     is_grouped : bool
         Whether samples are in groups, or in folds of the user's own, so that no learner may hold out random ones.
+    is_part : bool
+        Whether they are a part of more samples than fit into memory, so that memory is scarce.
     """
 
     n_samples: int
@@ -59,6 +61,7 @@ class Profile:
     is_uneven: bool = False
     density: float = 1.0
     is_grouped: bool = False
+    is_part: bool = False
 
     @classmethod
     def of(cls, X: Any, columns: Columns | None = None) -> Profile:
@@ -100,7 +103,7 @@ class Profile:
     @property
     def is_large(self) -> bool:
         """Whether there are so many samples that time and memory matter more than the last digit of a score."""
-        return self.n_samples > MANY_SAMPLES
+        return self.is_part or self.n_samples > MANY_SAMPLES
 
     @property
     def categorical(self) -> tuple[int, ...]:

@@ -13,7 +13,7 @@ from metricwise.estimators.streaming.spade import SPADEClassifier
 from metricwise.estimators.streaming.stamp import STAMPClassifier
 from metricwise.estimators.svm.auc_svc import AUCSVC
 from metricwise.estimators.svm.multivariate_svc import MultivariateSVC
-from metricwise.measures import HasDualRegion, RatioOfRates
+from metricwise.measures import Averaged, HasDualRegion, RatioOfRates
 from metricwise.measures.base import HasViolatedLabelling, Ranks
 
 # Settings in the order of their expected value. Samples of text have length one, so that their weights must be large.
@@ -52,7 +52,10 @@ def make_linear_svm(problem: Problem) -> Iterator[Candidate]:
 
 def make_multivariate_svm(problem: Problem) -> Iterator[Candidate]:
     """Yield the multivariate SVM of measures with an oracle."""
+    # Of several classes, each is separated from the rest for the measure that is averaged over them.
     measure = problem.measure
+    if problem.is_multiclass and isinstance(measure, Averaged):
+        measure = measure.base
     if isinstance(measure, HasViolatedLabelling) and not isinstance(measure, Ranks):
         learner = MultivariateSVC(measure, threshold="train")
         yield Candidate("multivariate SVM", for_numbers(problem.profile, learner))

@@ -39,6 +39,7 @@ _OF_TWO_CLASSES: dict[str, Maker] = {
     "auc_svm": make_auc_svm,
     "streams": make_streams,
 }
+_ONE_VS_REST = {name: _OF_TWO_CLASSES[name] for name in ("linear_svm", "multivariate_svm")}
 _BY_NAME_ONLY: dict[str, Maker] = {"tabicl": make_tabicl, "tabpfn": make_tabpfn}
 AUTO = (*_MAKERS, *_OF_TWO_CLASSES)
 NAMES = (*AUTO, *_BY_NAME_ONLY)
@@ -77,7 +78,10 @@ def make_portfolio(wanted: Any, problem: Problem) -> Portfolio:
     is_auto = isinstance(wanted, str) and wanted == "auto"
     names = AUTO if is_auto else wanted
     _refuse_unknown(names)
-    makers = {**_MAKERS, **_BY_NAME_ONLY, **(_OF_TWO_CLASSES if problem.is_binary else {})}
+    of_two = _OF_TWO_CLASSES if problem.is_binary else {}
+    # Of several classes they are one-vs-rest, which has not been measured: they take part where they are named.
+    of_several = _ONE_VS_REST if problem.is_multiclass and not is_auto else {}
+    makers = {**_MAKERS, **_BY_NAME_ONLY, **of_two, **of_several}
     found, absent = [], {}
     for name in names:
         if name not in makers:

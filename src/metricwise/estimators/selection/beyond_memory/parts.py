@@ -1,0 +1,87 @@
+"""Divide stored samples into those to learn from, a sample of these to select on, and held-out samples."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from metricwise._typing import Indices, Integers, Mask
+
+_HELD_OUT_SHARE = 0.2
+_MOST_HELD_OUT = 200_000  # unless minority samples are so few among them
+_MINORITY_HELD_OUT = 1000
+_MINORITY_NEEDED = 2  # of every class, in every part
+
+
+class Parts(NamedTuple):
+    """Ascending positions of samples, drawn at random; no sample is in two of the first four parts.
+
+    Attributes
+    ----------
+    trained : array of int
+        Samples that models learn from.
+    comparing : array of int
+        Held-out samples that choose between models of the sample and models of all samples.
+    judging : array of int
+        Held-out samples that choose the threshold and estimate the measure to expect.
+    testing : array of int
+        Held-out samples that a guarantee is tested on; none without one.
+    sample : array of int
+        Those of ``trained`` that are brought into memory for model selection.
+    """
+
+    trained: Indices
+    comparing: Indices
+    judging: Indices
+    testing: Indices
+    sample: Indices
+
+
+def divide(strata: Integers, has_weight: Mask, most_sampled: int, has_guarantee: bool, seed: int) -> Parts:
+    """Return parts that have the strata in the same shares.
+
+    Parameters
+    ----------
+    strata : array of int
+        Codes of all samples.
+    has_weight : array of bool
+        Samples that count; others are in no part.
+    most_sampled : int
+        How many samples fit into memory for model selection.
+    has_guarantee : bool
+        Whether samples are kept to test a guarantee on: as many as those that judge.
+    seed : int
+        Seeds the draw.
+
+    Raises
+    ------
+    ValueError
+        If a class has too few samples for all parts.
+
+    Examples
+    --------
+    >>> parts = divide(np.repeat([0, 1], 50), np.ones(100, dtype=bool), 30, False, 0)
+    >>> [part.size for part in parts]
+    [80, 10, 10, 0, 30]
+    """
+    codes, counts = np.unique(strata[has_weight], return_counts=True)
+    total = int(counts.sum())
+    wanted = max(_MOST_HELD_OUT, _MINORITY_HELD_OUT * total / counts.min())
+    share = 0.5 * min(_HELD_OUT_SHARE, wanted / total)
+    shares = np.array([share, share, 2.0 * share if has_guarantee else 0.0])
+    sampled = min(1.0, most_sampled / (total * (1.0 - shares.sum())))
+    found: list[list[Indices]] = []
+    for code, count in zip(codes.tolist(), counts.tolist(), strict=True):
+        order = np.random.default_rng((seed, 11, code)).permutation(np.flatnonzero(has_weight & (strata == code)))
+        sizes = np.ceil(shares * count).astype(np.int64)
+        n_trained = count - int(sizes.sum())
+        if n_trained < _MINORITY_NEEDED or sizes[:2].min() < _MINORITY_NEEDED:
+            raise ValueError(
+                f"a class has {count} samples, too few for training and for two held-out parts: collect more samples "
+                "of it, or load the samples if they fit into memory"
+            )
+        trained, *held_out = np.split(order, n_trained + np.cumsum([0, *sizes[:2]]))
+        sample = trained[: max(_MINORITY_NEEDED, round(sampled * n_trained))]
+        found.append([trained, *held_out, sample])
+    return Parts(*(np.sort(np.concatenate(part)) for part in zip(*found, strict=True)))
