@@ -18,7 +18,7 @@ ONE_THREAD := OMP_THREAD_LIMIT=1 OPENBLAS_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test coverage lint test-oldest test-development test-bounds test-wheel bench bench-quality bench-automl bench-empulse bench-libauc bench-fairlearn bench-mapie bench-quapy faults papers fuzz docs \
+.PHONY: help demo test coverage lint test-oldest test-development test-bounds test-wheel bench bench-quality bench-automl bench-empulse bench-libauc bench-fairlearn bench-mapie bench-quapy bench-xcolumns test-river faults papers fuzz sweep docs \
   release-notes clean
 
 help: ## show this list
@@ -36,6 +36,9 @@ coverage: $(VENV)/.test ## list the files that the last `make test` has not cove
 
 test-oldest: .venv-oldest/.test ## every test with the oldest supported versions of the dependencies
 	$(ONE_THREAD) .venv-oldest/$(SCRIPTS)/python -m $(PYTEST)
+
+test-river: .venv-river/.made ## the adapter to river by river's own checks, in an environment of its own
+	$(ONE_THREAD) .venv-river/$(SCRIPTS)/python -m pytest tests/unit/test_river_adapter.py
 
 test-development: .venv-development/.test ## every test with pre-releases of the dependencies
 	$(ONE_THREAD) .venv-development/$(SCRIPTS)/python -m $(PYTEST)
@@ -83,6 +86,9 @@ bench-mapie: $(VENV)/.bench .venv-mapie/.made ## guarantees with abstention and 
 bench-quapy: $(VENV)/.bench .venv-quapy/.made ## prior shift, beside QuaPy in an environment of its own
 	QUAPY_PYTHON=.venv-quapy/$(SCRIPTS)/python $(PY) -m benchmarks --only prior_shift
 
+bench-xcolumns: $(VENV)/.bench .venv-xcolumns/.made ## measures of several classes, beside xCOLUMNs in an environment of its own
+	XCOLUMNS_PYTHON=.venv-xcolumns/$(SCRIPTS)/python $(PY) -m benchmarks --only multiclass
+
 faults: $(VENV)/.bench ## kill workers and schedulers of a real cluster during training, each case ten times
 	$(PY) -m benchmarks --only faults
 
@@ -92,6 +98,9 @@ papers: $(VENV)/.bench ## reproduce the experiments of the papers
 fuzz: $(VENV)/.test ## random cases for MINUTES (10), from SEED (0), of KINDS (all); new failures go to fuzzing/corpus
 	$(PY) -m fuzzing --minutes $(MINUTES) --seed $(SEED) $(if $(KINDS),--kinds $(KINDS)) --keep
 
+sweep: $(VENV)/.test ## change every field that model files hold, in every way: an error must be clear
+	$(PY) -m fuzzing --sweep
+
 docs: $(VENV)/.docs ## build the documentation in docs/_build/html; any warning is an error
 	$(PY) -m sphinx -W --keep-going -b html docs docs/_build/html
 
@@ -99,7 +108,7 @@ release-notes: ## check that TAG, version and changelog agree, and write release
 	$(PYTHON) .ci/release_notes.py $(TAG) > release-notes.md
 
 clean: ## remove the environments, the caches and everything generated
-	rm -rf $(VENV) .venv-oldest .venv-development .venv-wheel .venv-automl .venv-empulse .venv-libauc .venv-fairlearn .venv-mapie .venv-quapy build dist demo .coverage.json release-notes.md docs/_build docs/api/generated docs/gallery docs/sg_execution_times.rst
+	rm -rf $(VENV) .venv-oldest .venv-development .venv-wheel .venv-automl .venv-empulse .venv-libauc .venv-fairlearn .venv-mapie .venv-quapy .venv-xcolumns .venv-river build dist demo .coverage.json release-notes.md docs/_build docs/api/generated docs/gallery docs/sg_execution_times.rst
 	rm -rf .mypy_cache .numba_bounds .ruff_cache .pytest_cache .hypothesis .import_linter_cache .benchmarks .fuzzing
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -148,9 +157,19 @@ $(VENV)/.test $(VENV)/.docs $(VENV)/.bench: $(VENV)/.%: pyproject.toml | $(VENV)
 	.venv-mapie/$(SCRIPTS)/python $(INSTALL) --requirement $<
 	@touch $@
 
+.venv-xcolumns/.made: benchmarks/requirements-xcolumns.txt
+	$(PYTHON) -m venv --clear .venv-xcolumns
+	.venv-xcolumns/$(SCRIPTS)/python $(INSTALL) --requirement $<
+	@touch $@
+
 .venv-quapy/.made: benchmarks/requirements-quapy.txt
 	$(PYTHON) -m venv --clear .venv-quapy
 	.venv-quapy/$(SCRIPTS)/python $(INSTALL) --requirement $<
+	@touch $@
+
+.venv-river/.made: pyproject.toml benchmarks/requirements-river.txt
+	$(PYTHON) -m venv --clear .venv-river
+	.venv-river/$(SCRIPTS)/python $(INSTALL) --requirement benchmarks/requirements-river.txt --editable ".[test]"
 	@touch $@
 
 .venv-automl/.made: benchmarks/quality/requirements-automl.txt

@@ -25,7 +25,7 @@ _HOMES = {
         "Accuracy AveragePrecision Averaged BalancedAccuracy CohenKappa CostMatrix FBeta GMean GowerLegendre HMean "
         "Jaccard MCC MinRate NDCG PRBEP PartialAuc PrecisionAtK PrecisionAtRecall Profit QMean RecallAtK "
         "RecallAtPrecision ReciprocalRank RocAuc Share TwoWayPartialAuc "
-        "contingency_measure get_measure score_queries"
+        "confusion_measure contingency_measure get_measure score_queries"
     ),
     "metricwise.persistence": "load save",
     "metricwise.persistence.exports": "export_text to_onnx",

@@ -9,6 +9,7 @@ from metricwise.estimators.multilabel.classifier_chain import ProbabilisticClass
 from metricwise.estimators.prior_adaptation import adapt_prior
 from metricwise.estimators.selection.classifier import MetricClassifier
 from metricwise.estimators.streaming.minibatch_svc import MiniBatchSVC
+from metricwise.estimators.streaming.online import OnlineMetricClassifier
 from metricwise.estimators.streaming.spade import SPADEClassifier
 from metricwise.estimators.streaming.stamp import STAMPClassifier
 from metricwise.estimators.svm.amp import AMPClassifier
@@ -50,6 +51,7 @@ from metricwise.measures import (
     RocAuc,
     Share,
     TwoWayPartialAuc,
+    confusion_measure,
     contingency_measure,
     get_measure,
     score_queries,
@@ -107,6 +109,7 @@ __all__ = [
     "MiniBatchSVC",
     "ModelFileError",
     "MultivariateSVC",
+    "OnlineMetricClassifier",
     "PartialAuc",
     "PlugInClassifier",
     "PrecisionAtK",
@@ -135,6 +138,7 @@ __all__ = [
     "UnreachableGuaranteeError",
     "adapt_prior",
     "certify",
+    "confusion_measure",
     "contingency_measure",
     "export_text",
     "get_measure",

@@ -103,6 +103,7 @@ _ENTRIES = (
         "auto",
         "model selection among all that fit the measure and the data, with an ensemble of the best",
         _ANY_MEASURE,
+        _MEMORY | _DISK | _CLUSTER,
         has_guarantees=True,
     ),
     EstimatorEntry(
@@ -214,6 +215,20 @@ _ENTRIES = (
         _MEMORY | _STREAM,
         has_checkpoints=True,
         is_linear=True,
+    ),
+    EstimatorEntry(
+        "OnlineMetricClassifier",
+        "metricwise.estimators.streaming.online",
+        "streaming",
+        "online",
+        "any learner with partial_fit, decided for the measure while samples keep coming (Kotłowski et al. 2024)",
+        (
+            *_TABLE,
+            "metricwise.measures.averages:Averaged",
+            "metricwise.measures.base:CountsConfusion",
+            "metricwise.measures.cost_matrix:CostMatrix",
+        ),
+        _MEMORY | _STREAM,
     ),
     EstimatorEntry(
         "PlugInClassifier",
@@ -340,7 +355,7 @@ def join_names(found: Iterable[EstimatorEntry], joined_by: str = "or") -> str:
     Examples
     --------
     >>> join_names(entries("streaming"))
-    'STAMPClassifier, SPADEClassifier or MiniBatchSVC'
+    'STAMPClassifier, SPADEClassifier, MiniBatchSVC or OnlineMetricClassifier'
     """
     names = [entry.name for entry in found]
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {joined_by} {names[-1]}"

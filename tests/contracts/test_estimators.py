@@ -33,6 +33,8 @@ CASES = [
 
 def make_estimator(estimator, measure):
     model = getattr(metricwise, estimator)(measure=measure)
+    if estimator == "OnlineMetricClassifier":  # SGDClassifier takes longer to find the intercept of sparse samples
+        return model.set_params(n_passes=10)
     is_streaming = hasattr(model, "partial_fit")
     quick = {"batch_size": 50, "n_passes": 5} if is_streaming else {"cv": 3, "tol": 1e-2}
     return model.set_params(**{name: value for name, value in quick.items() if name in model.get_params()})
@@ -62,7 +64,7 @@ def expect_a_good_model(estimator, name, kind, dtype):
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)
         model = make_estimator(estimator, name).fit(samples, POSITIVE)
-    assert np.isfinite(model.coef_).all() and np.isfinite(model.threshold_)
+    assert np.isfinite(getattr(model, "coef_", 0.0)).all() and np.isfinite(model.threshold_)
     assert model.measure_ == measure
     floor = compute_constant_score(measure)
     assert model.score(samples, POSITIVE) > floor + 0.3 * (1.0 - floor)

@@ -66,7 +66,8 @@ def fit_binary(name: str) -> Any:
 
 def test_every_estimator_is_checked() -> None:
     with_threshold = [entry for entry in registry.entries() if not entry.ranks_queries and not entry.sends_to_review]
-    assert {entry.name for entry in with_threshold} <= BINARY.keys() | MULTILABEL.keys()
+    follows_stream = {"OnlineMetricClassifier"}  # its threshold moves with every sample, and cannot be assigned
+    assert {entry.name for entry in with_threshold} <= BINARY.keys() | MULTILABEL.keys() | follows_stream
 
 
 @pytest.mark.parametrize("pos_label", [1, 0])

@@ -19,7 +19,7 @@ from metricwise.decisions.class_constraints import ClassConstraints, count_neede
 from metricwise.decisions.decision import ScoredSamples
 from metricwise.decisions.guarantees import Constraint, UnreachableGuaranteeError, parse_constraints, tables_at
 from metricwise.decisions.label_guarantees import advance_orders
-from metricwise.decisions.tasks import Multilabel
+from metricwise.decisions.multilabel_task import Multilabel
 from metricwise.measures import FBeta, Share
 
 RATES = np.array([-0.5, -1.5, -2.5])
@@ -260,3 +260,10 @@ def test_model_selection_guarantees_every_label():
     assert "with confidence 0.95: recall >= 0.7 of spam and recall >= 0.7 of urgent and" in model.explain()
     with pytest.raises(UnreachableGuaranteeError, match=r"cannot be guaranteed .* by any classifier: .* the label 2"):
         MetricClassifier("f1_macro", candidates=candidates, subject_to="recall>=0.9 of 2").fit(X[:200], Y[:200])
+
+
+def test_pooled_labels_are_refused_with_what_implies_them():
+    with pytest.raises(ValueError, match=r"Leave out 'of micro': if each label keeps the bound"):
+        name_classes(parse_constraints("precision>=0.9 of micro"), ["a", "b"], "labels")
+    (own,) = name_classes(parse_constraints("precision>=0.9 of micro"), ["micro", "b"], "labels")
+    assert own.of_class == "micro"  # a label may have the name

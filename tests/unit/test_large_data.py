@@ -16,7 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 from metricwise import MetricClassifier
 from metricwise.decisions.tasks import make_task
 from metricwise.decisions.training_data import prepare_data
-from metricwise.estimators.selection import classifier, halving, rungs, schedule
+from metricwise.estimators.selection import halving, rungs, schedule, selecting
 from metricwise.estimators.selection.booster import BoosterClassifier
 from metricwise.estimators.selection.candidate_training import draw_to_train, limit_scores
 from metricwise.estimators.selection.candidates.candidate import Candidate, Problem
@@ -129,7 +129,7 @@ class Recorder(LogisticRegression):
 def test_fold_models_and_the_final_model_are_trained_on_a_part(large, monkeypatch):
     Recorder.sizes.clear()
     candidates = [Candidate("recorder", Recorder(), most_samples=500)]
-    monkeypatch.setattr(classifier, "make_portfolio", lambda *_: Portfolio(candidates, {}))
+    monkeypatch.setattr(selecting, "make_portfolio", lambda *_: Portfolio(candidates, {}))
     MetricClassifier("f1", n_jobs=1).fit(*large)
     assert set(Recorder.sizes) == {500}
 
@@ -217,7 +217,7 @@ def test_only_the_best_of_many_samples_keeps_its_models(large, monkeypatch):
         fitted.append((outcome, [run.candidate.name for run in outcome.runs if run.models]))
         return fit_final(halving, outcome, mixture)
 
-    monkeypatch.setattr(classifier, "fit_final", record)
+    monkeypatch.setattr(selecting, "fit_final", record)
     learners = {"good": LogisticRegression(), "poor": LogisticRegression(C=1e-6), "trees": ExtraTreesClassifier(5)}
     model = MetricClassifier("f1", candidates=learners, time_budget=600.0).fit(*large)
     ((outcome, kept),) = fitted

@@ -118,7 +118,10 @@ CAPABILITIES = {
         BalancedAccuracy(),
     },
     ConcaveInRates: {GMean(), HMean(), QMean(), MinRate(), BalancedAccuracy()},
-    HasMulticlassValue: {Accuracy(), BalancedAccuracy(), MCC(), CohenKappa()},
+    HasMulticlassValue: {
+        *(Accuracy(), BalancedAccuracy(), MCC(), CohenKappa()),
+        *(GMean(), HMean(), QMean(), MinRate()),
+    },
 }
 
 

@@ -54,7 +54,10 @@ def make_wrappers(**options):
 
 def make_machines(**options):
     trained = [entry for entry in entries("svm", "streaming") if "f1" in measure_names(entry.name)]
-    found = {entry.name: entry.load()(measure="f1", threshold=0.0, **options) for entry in trained}
+    found = {entry.name: entry.load()(measure="f1", **options) for entry in trained}
+    for machine in found.values():
+        if "threshold" in machine.get_params():
+            machine.set_params(threshold=0.0)
     found["SparseCodingClassifier"].set_params(max_iter=5)
     return found
 

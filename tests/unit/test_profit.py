@@ -235,6 +235,16 @@ def test_constraints_hold_and_the_profit_is_the_best_among_those_that_keep_them(
         PlugInClassifier(LogisticRegression(), LOAN, subject_to="precision>=0.999").fit(X, Y)
 
 
+def test_a_watch_compares_the_scores_of_a_profit():
+    model = PlugInClassifier(LogisticRegression(), LOAN, subject_to="recall>=0.6").fit(X, Y)
+    new, truth = draw_samples(2000, seed=5)
+    same = metricwise.GuaranteeMonitor(model).update(truth, model.predict(new), model.decision_function(new))
+    assert same.n_scores_seen == 2000 and not same.score_warning and not same.alarm
+    larger = new.assign(amount=20.0 * new["amount"])
+    watch = metricwise.GuaranteeMonitor(model).update(truth, model.predict(larger), model.decision_function(larger))
+    assert watch.score_warning
+
+
 def test_guarantees_by_margins_hold_in_simulation():
     test, y = draw_samples(5000, seed=9)
     broken = 0

@@ -149,6 +149,7 @@ MODELS: dict[str, tuple[Any, str]] = {
     "SPADEClassifier": (mw.SPADEClassifier("g_mean", n_passes=2), "pass 2 of 2, "),
     "STAMPClassifier": (mw.STAMPClassifier(n_passes=2), "pass 2 of 2, "),
     "MiniBatchSVC": (mw.MiniBatchSVC("precision_at_k", n_passes=2), "pass 2 of 2, "),
+    "OnlineMetricClassifier": (mw.OnlineMetricClassifier(), "samples, measure "),
     "BinaryRelevance": (mw.BinaryRelevance(LogisticRegression()), "label 3 of 3"),
     "ProbabilisticClassifierChain": (mw.ProbabilisticClassifierChain(LogisticRegression()), "label 3 of 3"),
 }

@@ -11,7 +11,8 @@ from sklearn.metrics import log_loss
 
 from metricwise.decisions.decision import ScoredSamples
 from metricwise.decisions.log_loss import logistic_loss, softmax_loss
-from metricwise.decisions.tasks import Binary, Multiclass, Multilabel
+from metricwise.decisions.multilabel_task import Multilabel
+from metricwise.decisions.tasks import Binary, Multiclass
 from metricwise.estimators.selection.stacking import combine_scores, stack, stack_scores
 from metricwise.measures import FBeta
 

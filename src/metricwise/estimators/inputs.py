@@ -214,7 +214,7 @@ def refuse_dask(estimator: Any, X: Any) -> None:
     if is_dask(X):
         raise ValueError(
             f"{type(estimator).__name__} needs all samples in memory, and X is a Dask collection: use X.compute(), or "
-            f"train {join_names(entries('svm', 'streaming', trains_on='cluster'))} without a kernel, or "
+            f"train {join_names(entries('selection', 'svm', 'streaming', trains_on='cluster'))} without a kernel, or "
             f"{join_names(entries('wrapper', trains_on='cluster'))} around one of them or around a classifier with "
             "partial_fit"
         )

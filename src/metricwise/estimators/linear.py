@@ -23,6 +23,7 @@ from metricwise.designs import make_design
 from metricwise.estimators.inputs import labels_of, validate_samples
 from metricwise.estimators.lazy_predictions import lazy_labels, lazy_scores
 from metricwise.measures import HasMulticlassValue, Measure
+from metricwise.measures.joint import find_joint_losses
 from metricwise.threads import available_threads
 
 
@@ -49,7 +50,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.classifier_tags.multi_class = self.multi_class == "ovr"
+        tags.classifier_tags.multi_class = self.multi_class in ("ovr", "joint")
         return tags
 
     def _check_positive_class(
@@ -143,6 +144,8 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
             return float(self.measure_.score(y == positive, response, sample_weight))
         if isinstance(self.measure_, HasMulticlassValue):
             return float(self.measure_.multiclass_score(y, labels, sample_weight))
+        if find_joint_losses(self.measure_) is not None:
+            return float(self.measure_.score(y, labels, sample_weight))
         by_scores = self.measure_.response == "scores"
         values = [
             self.measure_.score(y == label, scores[:, k] if by_scores else labels == label, sample_weight)

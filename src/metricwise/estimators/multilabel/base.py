@@ -23,9 +23,9 @@ from metricwise.decisions.decision import Decision
 from metricwise.decisions.executors import LocalExecutor
 from metricwise.decisions.groups import validate_groups
 from metricwise.decisions.label_matrix import validate_label_matrix
+from metricwise.decisions.multilabel_task import Multilabel
 from metricwise.decisions.out_of_fold import DEFAULT_FOLDS, NO_SAMPLES
 from metricwise.decisions.scoring import log_odds
-from metricwise.decisions.tasks import Multilabel
 from metricwise.decisions.training_data import TrainingData, validate_weights
 from metricwise.estimators.guarded_fit import guard_fit
 from metricwise.estimators.inputs import validate_samples
@@ -70,6 +70,7 @@ class MultiLabelClassifier(RoutesGroups, ClassifierMixin, BaseEstimator):
     )
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimator": [HasMethods(["fit", "predict_proba"]), None],
+        "inference": [str],
         "beta": [Interval(Real, 0.0, None, closed="neither")],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
