@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.feature_selection import SelectFromModel
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
@@ -46,6 +46,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         mw.save(model, found[name])
     own = {"linear": mw.MultivariateSVC("f1"), "stream": mw.SPADEClassifier("g_mean")}
     own["plug-in"] = mw.PlugInClassifier(LinearSVC(), threshold="batch", cv=2)
+    own["online"] = mw.OnlineMetricClassifier()
     for name, model in own.items():
         found[name] = folder / f"{name}.mw"
         mw.save(model.fit(stock.X, stock.y), found[name])
@@ -117,6 +118,17 @@ def test_machines_whose_flags_and_probabilities_differ_are_refused(
     assert_load_raises(path, "a kernel machine is damaged")
 
 
+def test_linear_models_whose_weights_have_several_precisions_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "x.mw"
+    mw.save(SGDClassifier(average=True).fit(stock.X, stock.y), path)
+    header, tree, arrays = read_archive(path)
+    place = tree["entries"][-1]["fields"]["_standard_coef"]["at"]
+    number = tree["entries"][place]["number"]
+    arrays[number] = arrays[number].astype(np.float32)
+    path.write_bytes(write_archive(header, tree, arrays))
+    assert_load_raises(path, "weights have several precisions")
+
+
 _TERMS = {"is": "dict", "items": [["red", 0], ["bird", 10**8]]}
 
 
@@ -138,6 +150,8 @@ _TERMS = {"is": "dict", "items": [["red", 0], ["bird", 10**8]]}
         ("boosting, classes", "DecisionTreeRegressor", {"n_outputs_": 2**40}),
         ("plug-in", "Binary", {"positive": 2}),
         ("plug-in", "Binary", {"positive": {"is": "tuple", "items": []}}),
+        ("online", "Binary", {"positive": 2}),
+        ("online", "Binary", {"positive": {"is": "tuple", "items": []}}),
         ("neighbours", "KNeighborsClassifier", {"_y": {"is": "entry", "at": 0}}),
         ("hashed records", "FeatureHasher", {"n_features": 0}),
         ("polynomial", "PolynomialFeatures", {"degree": 9}),

@@ -222,6 +222,16 @@ def test_refusals(settings, message):
         clone(model).partial_fit(X, Y, [0, 1])
 
 
+def test_probabilities_that_are_nan_are_refused_and_leave_the_model_as_it_is():
+    model = mw.OnlineMetricClassifier(GaussianNB()).fit(X, Y)
+    before = model.running_score_
+    model._model.estimators[0].theta_[:] = np.nan
+    for call in (lambda: model.predict(X), lambda: model.partial_fit(X, Y)):
+        with pytest.raises(ValueError, match="GaussianNB gives NaN or infinite probabilities, first for sample 0"):
+            call()
+    assert model.running_score_ == before
+
+
 def test_unknown_labels_are_refused_and_leave_the_model_as_it_is():
     model = mw.OnlineMetricClassifier(GaussianNB()).partial_fit(X, Y, [0, 1])
     before = model.confusion_.copy()

@@ -140,13 +140,27 @@ def make_learners(estimator: Any, task: Task, seed: int) -> list[Any]:
 
 
 def predict_chances(estimators: Sequence[Any], task: Task, X: Any) -> Floats:
-    """Return probabilities of valid samples, one column per class or label; of two classes, that of the positive."""
+    """Return probabilities of valid samples, one column per class or label; of two classes, that of the positive.
+
+    Raises
+    ------
+    ValueError
+        If a learner gives probabilities that are NaN or infinite.
+    """
     if task.is_multilabel:
-        return np.column_stack([_predict_two(learner, X)[:, 1] for learner in estimators])
-    if task.is_binary:
+        chances = np.column_stack([_predict_two(learner, X)[:, 1] for learner in estimators])
+    elif task.is_binary:
         column = int(task.points_up)  # type: ignore[attr-defined]
-        return _predict_two(estimators[0], X)[:, column : column + 1]
-    return np.asarray(estimators[0].predict_proba(X), dtype=np.float64)
+        chances = _predict_two(estimators[0], X)[:, column : column + 1]
+    else:
+        chances = np.asarray(estimators[0].predict_proba(X), dtype=np.float64)
+    if not np.isfinite(chances).all():
+        first = int(np.argmin(np.isfinite(chances).all(axis=1)))
+        raise ValueError(
+            f"{type(estimators[0]).__name__} gives NaN or infinite probabilities, first for sample {first} of these: its "
+            "weights have overflowed; scale the features, as with StandardScaler, and train it anew"
+        )
+    return chances
 
 
 def _predict_two(learner: Any, X: Any) -> Floats:

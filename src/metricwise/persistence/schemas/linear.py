@@ -150,6 +150,7 @@ def _check_steps(values: Values, sizes: Sizes) -> None:
     check_several_classes(values, sizes)
     weights = [values[key] for key in ("coef_", "_standard_coef", "_average_coef") if key in values]
     require(all(one.flags.c_contiguous for one in weights), "a linear model is damaged: its weights are transposed")
+    require(len({one.dtype for one in weights}) <= 1, "a linear model is damaged: its weights have several precisions")
 
 
 def _check_gradient(values: Values, sizes: Sizes) -> None:

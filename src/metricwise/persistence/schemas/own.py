@@ -32,8 +32,8 @@ _MAYBE_FEATURES = {"n_features_in_": k.size("F")}
 _WRONG = "a model is damaged: its learners, classes and decision do not fit together"
 
 
-def check_decision(task: Any, decision: Any, n_classes: int) -> None:
-    """Raise unless a decision has one threshold per class or label of a task; one if there are two classes."""
+def check_task(task: Any, n_classes: int) -> None:
+    """Raise unless the classes, the positive class and the names of labels fit together."""
     kind = type(task).__name__
     is_binary = kind in money.BINARY
     require(task.classes.size == n_classes and (n_classes == 2 if is_binary else True), _WRONG)
@@ -42,6 +42,12 @@ def check_decision(task: Any, decision: Any, n_classes: int) -> None:
     require(is_known, _WRONG)
     names = getattr(task, "label_names", ())
     require(len(names) in (0, n_classes) and all(k.plain(name, {}) for name in names), _WRONG)
+
+
+def check_decision(task: Any, decision: Any, n_classes: int) -> None:
+    """Raise unless a decision has one threshold per class or label of a task; one if there are two classes."""
+    check_task(task, n_classes)
+    is_binary = type(task).__name__ in money.BINARY
     shape = () if is_binary else (n_classes,)
     require(all(np.shape(one) == shape for one in (decision.threshold, *decision.interval)), _WRONG)
     require(np.all(~np.isnan(decision.threshold)), _WRONG)
@@ -106,6 +112,7 @@ def _check_plug_in(values: Values, sizes: Sizes) -> None:
 def _check_online(values: Values, sizes: Sizes) -> None:
     model = values["_model"]
     require(type(model.task).__name__ in ("Binary", "CostTask", "Multiclass", "Multilabel"), _WRONG)
+    check_task(model.task, model.task.classes.size)
     online.check_counts(model.decision)
     is_multilabel = type(model.task).__name__ == "Multilabel"
     require(is_multilabel or len(model.estimators) == 1, _WRONG)
@@ -116,8 +123,8 @@ def _check_online(values: Values, sizes: Sizes) -> None:
 def _check_triage(values: Values, sizes: Sizes) -> None:
     """Raise unless the thresholds of a decision are in order and no class is the label of reviews."""
     task, decision = values["_task"], values["_decision"]
-    require(np.array_equal(task.classes, values["classes_"]) and task.classes.size == 2, _WRONG)
-    require(k.plain(task.positive, {}) and task.positive in task.classes.tolist(), _WRONG)
+    require(np.array_equal(task.classes, values["classes_"]), _WRONG)
+    check_task(task, 2)
     require(decision.window.lower <= decision.window.upper, _WRONG)
     require(values["review_label_"] not in task.classes.tolist(), _WRONG)
     check_learner(values["estimator_"], task, values.get("n_features_in_"))
