@@ -99,6 +99,8 @@ def _read_sparse_arff(content: bytes) -> Numbers:
     rows = [line for line in lines if line.startswith("{")]
     numbers = np.zeros((len(rows), n_columns))
     for row, line in zip(numbers, rows, strict=True):
+        if not line.rstrip().endswith("}"):  # divided by a carriage return, which may also be a blank within a line
+            raise ValueError("a row does not end")
         for entry in filter(str.strip, line.strip()[1:-1].split(",")):
             index, value = entry.split()
             row[int(index)] = float(value)
