@@ -11,7 +11,6 @@ from typing import Any
 
 import click
 
-import metricwise
 from metricwise.cli.adapt import adapt
 from metricwise.cli.certify import certify
 from metricwise.cli.compare import compare
@@ -20,6 +19,7 @@ from metricwise.cli.predict import predict
 from metricwise.cli.report import report
 from metricwise.cli.suggestions import suggest_option
 from metricwise.cli.train import train
+from metricwise.cli.versions import print_versions
 from metricwise.cli.warm_up import warm_up
 from metricwise.cli.watch import watch
 
@@ -41,7 +41,14 @@ class _Group(click.Group):
 
 
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(metricwise.__version__, package_name="metricwise")
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=print_versions,
+    help="Show the versions of metricwise and of what it uses, for bug reports.",
+)
 def main() -> None:
     """Train classifiers and rankers for the measure they are judged by.
 
