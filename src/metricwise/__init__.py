@@ -11,7 +11,7 @@ from typing import Any
 
 from metricwise import registry
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # No submodule may share the name of a public object: importing the submodule would put the module in its place.
 _HOMES = {
