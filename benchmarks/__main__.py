@@ -8,7 +8,7 @@ from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 
-from benchmarks import report
+from benchmarks import overview, report
 from benchmarks.context import ROOT, Context
 from benchmarks.environment import describe
 from metricwise.threads import available_threads
@@ -70,6 +70,7 @@ def main(arguments: list[str] | None = None) -> int:
         write_pages(results, output)
         if not options.quick:
             _fill_guide(results, ROOT / "docs" / "guide")
+            overview.update()
         sys.stdout.write(report.plain(section) + "\n")
         sys.stdout.flush()
         failed = failed or bool(section.failures)

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from benchmarks import overview
 from benchmarks.context import ROOT, SkippedError
 from benchmarks.environment import describe
 from benchmarks.papers import page, records, running
@@ -56,6 +57,8 @@ def main(arguments: list[str] | None = None) -> int:
             else:
                 _measure(name, options, results)
     written = _write(results, options.output or pages)
+    if pages == PAGES and options.output is None:
+        overview.update()
     for path in written:
         _print(f"page: {path}")
     if not written:

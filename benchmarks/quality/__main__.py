@@ -13,6 +13,7 @@ from pathlib import Path
 
 from threadpoolctl import threadpool_limits
 
+from benchmarks import overview
 from benchmarks.context import ROOT, SkippedError
 from benchmarks.environment import describe
 from benchmarks.quality import page, trials
@@ -21,7 +22,6 @@ from benchmarks.quality.problems import SIMULATED, Split, names, simulate, split
 from benchmarks.quality.running import RESULTS, append, comparison_parts, drop, read, report, run_comparison
 from benchmarks.quality.trials import Record
 
-README = ROOT / "README.md"
 PAGES = ROOT / "docs" / "benchmarks"
 REPETITIONS = 2
 REPETITIONS_OF_GUARANTEES = 50
@@ -40,7 +40,7 @@ PARTS = (*comparison_parts(), *SINGLE_PARTS)
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the trials that are missing and write the page."""
+    """Run the trials that are missing, write the page, and the overview of all results."""
     options = _parser().parse_args(arguments)
     if not options.page_only:
         try:
@@ -53,7 +53,7 @@ def main(arguments: list[str] | None = None) -> int:
             _run_all(every, options)
     report(f"page: {page.write(options.results, options.output)}")
     if options.output == PAGES:
-        README.write_text(page.fill_readme(README.read_text(encoding="utf-8"), options.results), encoding="utf-8")
+        overview.update()
     return 0
 
 

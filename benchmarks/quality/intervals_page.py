@@ -40,14 +40,14 @@ def cover_two_classes(results: Path) -> list[str]:
     """Return the section on the intervals of MetricClassifier, two classes."""
     rows = []
     for measure in MEASURES:
-        trials = [_of_ours(results / suite / measure / "ours.jsonl") for suite in BINARY_SUITES]
-        trials.append(_of_ours(results / f"intervals_{measure}.jsonl"))
+        trials = [read_ours(results / suite / measure / "ours.jsonl") for suite in BINARY_SUITES]
+        trials.append(read_ours(results / f"intervals_{measure}.jsonl"))
         if any(trials):
             rows.append([MEASURE_TITLES[measure], *_interval_row(trials)])
     return [title("Intervals"), INTERVALS_TEXT, list_table([["measure", *COLUMNS], *rows])] if rows else []
 
 
-def _of_ours(path: Path) -> list[Record]:
+def read_ours(path: Path) -> list[Record]:
     return [one for one in read(path) if one["method"] == OURS and "low" in one]
 
 

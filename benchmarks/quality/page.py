@@ -1,10 +1,8 @@
-"""The page on quality, and the lines of the README that come from it."""
+"""The page on quality."""
 
 from __future__ import annotations
 
 import json
-import re
-import textwrap
 from pathlib import Path
 
 import numpy as np
@@ -45,7 +43,6 @@ AUTOML_TEXT = f"""\
 F1 on {len(PROBLEMS)} of the tables, one split each, beside two libraries that search for models themselves. They run in
 an environment of their own and stop by the clock; the limit is multiplied by the wall-clock seconds that a second of
 computation takes just before, since other work may have run on the machine."""
-README_BLOCK = re.compile(r"(<!-- quality: written by make bench-quality -->\n).*?(<!-- end of quality -->)", re.DOTALL)
 
 
 def write(results: Path, folder: Path) -> Path:
@@ -71,26 +68,6 @@ def write(results: Path, folder: Path) -> Path:
     return path
 
 
-def fill_readme(text: str, results: Path) -> str:
-    """Return the README with its lines on quality written from the trials.
-
-    Raises
-    ------
-    ValueError
-        If the README has no marked place for them.
-    """
-    if not README_BLOCK.search(text):
-        raise ValueError("the README has no lines between the comments that mark those on quality")
-    lines = [_threshold_sentences(results), *(" ".join(found) for found in _sentences(results))]
-    wrapped = [
-        textwrap.fill(f"- {line}", 120, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
-        for line in lines
-        if line
-    ]
-    block = "\n".join(wrapped)
-    return README_BLOCK.sub(lambda found: f"{found[1]}{block}\n{found[2]}", text)
-
-
 def _sentences(results: Path) -> list[list[str]]:
     """Return the sentences on each suite that has trials of MetricClassifier and of peers."""
     found = []
@@ -108,10 +85,9 @@ def _verdicts(results: Path) -> list[str]:
     return [title("In short"), "\n".join(lines)] if lines else []
 
 
-def _automl(results: Path) -> list[str]:
+def gather_automl(results: Path) -> Comparison | None:
+    """Return the libraries that search for models, beside the same splits of MetricClassifier and CatBoost."""
     trials = read(results / f"{PART}.jsonl")
-    if not trials:
-        return []
     splits = {(one["problem"], one["repetition"]) for one in trials}
     compared = [
         one
@@ -119,7 +95,11 @@ def _automl(results: Path) -> list[str]:
         for one in read(results / "tables" / "f1" / f"{side}.jsonl")
         if one["method"] in (OURS, WITHOUT_BOOSTERS, CATBOOST) and (one["problem"], one["repetition"]) in splits
     ]
-    comparison = gather([*trials, *compared])
+    return gather([*trials, *compared]) if trials else None
+
+
+def _automl(results: Path) -> list[str]:
+    comparison = gather_automl(results)
     if comparison is None:
         return []
     names = " and ".join(name for name in AUTOML_SETTINGS if name in comparison.values)
@@ -133,13 +113,14 @@ def _missing_trials(results: Path) -> list[str]:
     return [f"Not run yet: {', '.join(empty)}."] if empty else []
 
 
-def _load_thresholds(results: Path) -> tuple[list[Record], Comparison | None]:
+def load_thresholds(results: Path) -> tuple[list[Record], Comparison | None]:
+    """Return the trials of thresholds, and their comparison; None if there is none."""
     trials = read(results / "thresholds.jsonl")
     return trials, gather(trials)
 
 
 def _thresholds(results: Path, folder: Path) -> list[str]:
-    trials, comparison = _load_thresholds(results)
+    trials, comparison = load_thresholds(results)
     if comparison is None:
         return []
     header = ["ours", "peer", "difference", "wins : losses", "p", "processor seconds / peer's, all problems"]
@@ -175,25 +156,7 @@ def _thresholds(results: Path, folder: Path) -> list[str]:
     return [title("Thresholds"), text, list_table(rows), figure]
 
 
-def _threshold_sentences(results: Path) -> str:
-    """Return the sentences of the README on PlugInClassifier."""
-    _, comparison = _load_thresholds(results)
-    if comparison is None:
-        return ""
-    pair = comparison.pair("auto", "scikit-learn")
-    ours, peer = comparison.mean("auto"), comparison.mean("scikit-learn")
-    ratio = comparison.seconds_ratio("auto", "scikit-learn")
-    n_kept, n_found, _ = _count_guarantees(results)
-    guarantees = f" Guaranteed precisions held in {n_kept} of {n_found} trials." if n_found else ""
-    return (
-        "`PlugInClassifier` beside scikit-learn's `TunedThresholdClassifierCV`, both around logistic regression with "
-        f"its default settings, {comparison.counts}: mean F1 {ours:.3f} against {peer:.3f}, better on {pair.wins} and "
-        f"worse on {pair.losses} (p = {describe_p(pair.p_value)}), in {ratio:.2f} times the processor seconds."
-        f"{guarantees}"
-    )
-
-
-def _count_guarantees(results: Path) -> tuple[int, int, int]:
+def count_guarantees(results: Path) -> tuple[int, int, int]:
     """Return the numbers of guarantees that held, of those that were given, and of trials."""
     trials = read(results / "guarantees.jsonl")
     found = [one for one in trials if not one["refused"]]
@@ -201,7 +164,7 @@ def _count_guarantees(results: Path) -> tuple[int, int, int]:
 
 
 def _guarantees(results: Path) -> list[str]:
-    n_kept, n_found, n_trials = _count_guarantees(results)
+    n_kept, n_found, n_trials = count_guarantees(results)
     if not n_found:
         return []
     trials = read(results / "guarantees.jsonl")
