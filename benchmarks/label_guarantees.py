@@ -158,7 +158,7 @@ def _describe() -> str:
         "``MultiLabelClassificationController``, in the first ten trials only, as it is slow, has both halves, too "
         "(RCPS with the bound of Waudby-Smith and Ramdas for recall, learn then test for precision). It controls the "
         "mean over samples of each sample's recall or precision, by one threshold for all labels: that no label falls "
-        "below the bound is not what it promises, and the table shows how far one is from the other. "
+        "below the bound is not what it guarantees, and the table shows how far one is from the other. "
         "The bounds, the class of covtype and the thresholds of MAPIE were chosen after trials on the same data."
     )
 

@@ -157,7 +157,7 @@ def test_readme_and_landing_page_lead_with_model_selection():
     """A single linear model may have a degenerate optimum on rare positives; model selection compares it."""
     readme = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)[0]
     landing = (ROOT / "docs" / "index.rst").read_text(encoding="utf-8")
-    assert "MetricClassifier(" in readme and "weights=[0.99]" in readme and "MultivariateSVC" not in readme
+    assert "MetricClassifier(" in readme and "quantile(0.9)" in readme and "MultivariateSVC" not in readme
     assert landing.index("MetricClassifier(") < landing.index("MultivariateSVC(")
 
 

@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 
 from benchmarks.context import ROOT, SkippedError
 from benchmarks.quality import automl, automl_process, cached_fits, comparing, page, peers, running, suites
-from benchmarks.quality.__main__ import PAGES, README
+from benchmarks.quality.__main__ import PAGES
 from benchmarks.quality.cached_fits import CachedFit, ClockCorrection
 from benchmarks.quality.problems import Split
 from benchmarks.quality.summary import compare, gather
@@ -310,21 +310,9 @@ def test_the_page_without_trials_of_ours_judges_nothing(tmp_path):
     assert "In short" not in text and "   * - CatBoost\n" in text
 
 
-def test_the_readme_has_the_sentences_of_the_page(tmp_path):
-    write_trials(tmp_path, 0.9)
-    begin, end = "<!-- quality: written by make bench-quality -->", "<!-- end of quality -->"
-    text = page.fill_readme(f"Before\n{begin}\nold\n{end}\nafter", tmp_path)
-    assert text.startswith(f"Before\n{begin}\n- Tables, F1, 6 problems") and text.endswith(f"\n{end}\nafter")
-    assert "old" not in text and page.fill_readme(text, tmp_path) == text
-    with pytest.raises(ValueError, match="README has no lines"):
-        page.fill_readme("nothing", tmp_path)
-
-
-def test_the_committed_page_and_readme_are_written_from_the_trials(tmp_path):
+def test_the_committed_page_is_written_from_the_trials(tmp_path):
     written = page.write(running.RESULTS, tmp_path).read_text(encoding="utf-8")
     assert written == (PAGES / "quality.rst").read_text(encoding="utf-8")
-    readme = README.read_text(encoding="utf-8")
-    assert page.fill_readme(readme, running.RESULTS) == readme
 
 
 def test_stored_trials_are_complete_lines():
