@@ -94,6 +94,25 @@ def test_oldest_requirements_equal_the_lower_bounds():
     assert {line for line in listed if not line.startswith("#")} == floors
 
 
+def test_the_conda_recipe_equals_the_project():
+    recipe = read(ROOT / "conda" / "recipe.yaml")
+    known = {"matplotlib-base": "matplotlib"}  # conda-forge's name for it without the windows
+    python, *run = recipe["requirements"]["run"]
+    renamed = [known.get(name, name) + floor for name, floor in (one.split(" ") for one in run)]
+    assert renamed == PROJECT["dependencies"]
+    assert (
+        python == "python >=${{ python_min }}" and PROJECT["requires-python"] == f">={recipe['context']['python_min']}"
+    )
+    build = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["build-system"]["requires"]
+    assert {one.replace(" ", "") for one in recipe["requirements"]["host"]} >= set(build)
+    assert recipe["build"]["python"]["entry_points"] == [
+        f"{name} = {home}" for name, home in PROJECT["scripts"].items()
+    ]
+    assert recipe["about"]["license"] == PROJECT["license"] and (ROOT / recipe["about"]["license_file"]).is_file()
+    files = next(one["files"]["source"] for one in recipe["tests"] if "files" in one)
+    assert [name for name in files if not (ROOT / name).is_file()] == []
+
+
 # ------------------------------------------------------------------------------------------------------------ releases
 
 
@@ -121,9 +140,14 @@ def test_a_tag_that_differs_from_the_version_fails():
     assert found.returncode == 1 and "the tag is 'v99.0.0', but the package has version" in found.stderr
 
 
-def test_the_citation_names_the_version():
-    version = runpy.run_path(str(ROOT / ".ci" / "release_notes.py"))["read_version"]()
-    assert read(ROOT / "CITATION.cff")["version"] == version
+def test_citation_recipe_and_changelog_name_the_version():
+    release = runpy.run_path(str(ROOT / ".ci" / "release_notes.py"))
+    version = release["read_version"]()
+    assert read(ROOT / "conda" / "recipe.yaml")["context"]["version"] == version
+    released = re.search(rf"^## \[{re.escape(version)}\] - (.*)$", CHANGELOG, re.MULTILINE)[1]
+    citation = read(ROOT / "CITATION.cff")
+    assert citation["version"] == version and str(citation["date-released"]) == released
+    assert release["extract_notes"](CHANGELOG, version)
 
 
 @pytest.mark.parametrize("percent, code", [(93.0, 0), (92.999, 1)])
