@@ -18,7 +18,7 @@ ONE_THREAD := OMP_THREAD_LIMIT=1 OPENBLAS_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test coverage lint test-oldest test-development test-bounds test-wheel bench bench-quality bench-automl bench-empulse bench-libauc bench-fairlearn bench-mapie bench-quapy bench-xcolumns test-river faults papers fuzz sweep docs \
+.PHONY: help demo test coverage lint test-oldest test-development test-bounds test-wheel bench bench-quality bench-automl bench-empulse bench-libauc bench-fairlearn bench-mapie bench-quapy bench-xcolumns test-river test-mlflow faults papers fuzz sweep docs \
   release-notes clean
 
 help: ## show this list
@@ -39,6 +39,9 @@ test-oldest: .venv-oldest/.test ## every test with the oldest supported versions
 
 test-river: .venv-river/.made ## the adapter to river by river's own checks, in an environment of its own
 	$(ONE_THREAD) .venv-river/$(SCRIPTS)/python -m pytest tests/unit/test_river_adapter.py
+
+test-mlflow: .venv-mlflow/.made ## model files as generic models of MLflow, in an environment of its own
+	$(ONE_THREAD) .venv-mlflow/$(SCRIPTS)/python -m pytest tests/unit/test_mlflow_adapter.py
 
 test-development: .venv-development/.test ## every test with pre-releases of the dependencies
 	$(ONE_THREAD) .venv-development/$(SCRIPTS)/python -m $(PYTEST)
@@ -108,7 +111,7 @@ release-notes: ## check that TAG, version and changelog agree, and write release
 	$(PYTHON) .ci/release_notes.py $(TAG) > release-notes.md
 
 clean: ## remove the environments, the caches and everything generated
-	rm -rf $(VENV) .venv-oldest .venv-development .venv-wheel .venv-automl .venv-empulse .venv-libauc .venv-fairlearn .venv-mapie .venv-quapy .venv-xcolumns .venv-river build dist demo .coverage.json release-notes.md docs/_build docs/api/generated docs/gallery docs/sg_execution_times.rst
+	rm -rf $(VENV) .venv-oldest .venv-development .venv-wheel .venv-automl .venv-empulse .venv-libauc .venv-fairlearn .venv-mapie .venv-quapy .venv-xcolumns .venv-river .venv-mlflow build dist demo .coverage.json release-notes.md docs/_build docs/api/generated docs/gallery docs/sg_execution_times.rst
 	rm -rf .mypy_cache .numba_bounds .ruff_cache .pytest_cache .hypothesis .import_linter_cache .benchmarks .fuzzing
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -170,6 +173,11 @@ $(VENV)/.test $(VENV)/.docs $(VENV)/.bench: $(VENV)/.%: pyproject.toml | $(VENV)
 .venv-river/.made: pyproject.toml benchmarks/requirements-river.txt
 	$(PYTHON) -m venv --clear .venv-river
 	.venv-river/$(SCRIPTS)/python $(INSTALL) --requirement benchmarks/requirements-river.txt --editable ".[test]"
+	@touch $@
+
+.venv-mlflow/.made: pyproject.toml requirements/mlflow.txt
+	$(PYTHON) -m venv --clear .venv-mlflow
+	.venv-mlflow/$(SCRIPTS)/python $(INSTALL) --requirement requirements/mlflow.txt --editable ".[test]"
 	@touch $@
 
 .venv-automl/.made: benchmarks/quality/requirements-automl.txt

@@ -1,6 +1,7 @@
-"""Classifiers in the conventions of other packages: river's ``learn_one`` and ``predict_one``.
+"""Classifiers in the conventions of other packages: river's ``learn_one`` and ``predict_one``, MLflow's generic models.
 
-Where river is installed, the adapter is one of its classifiers; without it, it has the same methods.
+Where river is installed, its adapter is one of its classifiers; without it, it has the same methods. MLflow is not
+imported: it imports this module, by its name in the folder of a model, and calls `_load_pyfunc`.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.feature_extraction import FeatureHasher
 
+import metricwise
 from metricwise.registry import entry_of
 
 __all__ = ["RiverClassifier"]
@@ -244,3 +246,46 @@ def _make_pair(key: Any, value: Any) -> tuple[str, float]:
     if not isinstance(value, bool | int | float | np.bool_ | np.number):
         raise TypeError(f"the feature {key!r} is a {type(value).__name__}: give a number, a text or None")
     return str(key), float(value)
+
+
+class _PyfuncModel:
+    """A model file with the methods that MLflow expects of a generic model ("pyfunc")."""
+
+    def __init__(self, model: Any, method: str) -> None:
+        if not callable(getattr(model, method, None)):
+            raise ValueError(f"a {type(model).__name__} has no method {method!r}: give model_config another 'method'")
+        self._model = model
+        self._method = method
+
+    def predict(self, model_input: Any, params: Mapping[str, Any] | None = None) -> Any:
+        """Return what the method of the model returns for samples."""
+        return getattr(self._model, self._method)(model_input)
+
+    def get_raw_model(self) -> Any:
+        """Return the model itself."""
+        return self._model
+
+
+def _load_pyfunc(path: str, model_config: Mapping[str, Any] | None = None) -> _PyfuncModel:
+    """Return a model file for MLflow, whose generic models name a module that has this function.
+
+    Parameters
+    ----------
+    path : str
+        The file.
+    model_config : dict, optional
+        With "method", the method of the model that predicts: "predict" if none is named.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sklearn.datasets import make_classification
+    >>> import metricwise
+    >>> X, y = make_classification(100, random_state=0)
+    >>> path = Path(tempfile.mkdtemp()) / "model.mw"
+    >>> metricwise.save(metricwise.MultivariateSVC("f1").fit(X, y), path)
+    >>> _load_pyfunc(str(path), {"method": "decision_function"}).predict(X[:2]).shape
+    (2,)
+    """
+    return _PyfuncModel(metricwise.load(path), dict(model_config or {}).get("method", "predict"))
