@@ -50,12 +50,14 @@ test-development: .venv-development/.test ## every test with pre-releases of the
 test-bounds: $(VENV)/.test ## every test with compiled code that checks each index
 	$(ONE_THREAD) NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/.numba_bounds $(PY) -m $(PYTEST)
 
-test-wheel: ## build wheel and source distribution, install the wheel elsewhere and try it there
+test-wheel: ## build wheel and source distribution, install both elsewhere, one after the other, and try them there
 	rm -rf dist .venv-wheel
 	$(PYTHON) -m venv .venv-wheel
 	.venv-wheel/$(SCRIPTS)/python $(INSTALL) build
 	.venv-wheel/$(SCRIPTS)/python -m build --outdir dist .
 	.venv-wheel/$(SCRIPTS)/python $(INSTALL) dist/*.whl
+	cd .venv-wheel && $(SCRIPTS)/python -P ../.ci/smoke_test.py
+	.venv-wheel/$(SCRIPTS)/python $(INSTALL) --force-reinstall --no-deps dist/*.tar.gz
 	cd .venv-wheel && $(SCRIPTS)/python -P ../.ci/smoke_test.py
 
 lint: $(VENV)/.test ## formatting, style, types and the direction of imports

@@ -36,6 +36,9 @@ from metricwise.cli.queries import refuse_ranker
     "--compare", "others", multiple=True, help="Another model file, evaluated on the same samples; may be repeated."
 )
 @click.option("--title", help="Title of the page.")
+@click.option("--intended-use", help="What the model is for, for its card.")
+@click.option("--data-origin", help="Where the samples are from, for its card.")
+@click.option("--limit", "limits", multiple=True, help="What it must not be used for, for its card; may be repeated.")
 @click.option("--confidence", default=0.9, show_default=True, type=click.FloatRange(0, 1, True, True))
 @pos_label_option("that of the model")
 @groups_option(GROUPS_OF_INTERVALS)
@@ -49,6 +52,9 @@ def report(
     measure: str | None,
     others: tuple[str, ...],
     title: str | None,
+    intended_use: str | None,
+    data_origin: str | None,
+    limits: tuple[str, ...],
     confidence: float,
     pos_label: str | None,
     groups: ColumnKey | None,
@@ -56,7 +62,8 @@ def report(
 ) -> Outcome:
     """Write a page about MODEL, evaluated on the labelled samples of DATA: one HTML file that needs no network.
 
-    Samples count by the weights that --weight names, and intervals are for new groups of the column --groups.
+    Samples count by the weights that --weight names, and intervals are for new groups of the column --groups. With
+    --json the model card, the last section of the page, is part of the result on standard output.
     """
     import metricwise
 
@@ -72,6 +79,7 @@ def report(
     table = read_like_training(console, trained, data, data_options, labelled=True, groups=groups)
     assert table.y is not None
     notes = get_table_info(trained)
+    card = {"intended_use": intended_use, "data_origin": data_origin, "limits": list(limits)}
     labels = list(table.target_names) if table.y.ndim == 2 else None
     with console.progress("writing the page"):
         page = metricwise.report(
@@ -88,6 +96,7 @@ def report(
             sample_weight=table.sample_weight,
             groups=table.groups,
             confidence=confidence,
+            card={name: text for name, text in card.items() if text},
         )
     low, high = page.interval
-    return Outcome(f"written to {out}", {"out": out, "value": page.value, "low": low, "high": high})
+    return Outcome(f"written to {out}", {"out": out, "value": page.value, "low": low, "high": high, "card": page.card})

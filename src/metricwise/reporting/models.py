@@ -50,6 +50,15 @@ def layers(model: Any) -> Iterator[Any]:
         yield from layers(inner)
 
 
+def list_layers(model: Any) -> list[Any]:
+    """Return the layers of a model and the steps of its pipelines, from the outside."""
+    found: list[Any] = []
+    for layer in layers(model):
+        steps = [step for _, step in layer.steps[:-1] if step != "passthrough"] if hasattr(layer, "steps") else [layer]
+        found += steps
+    return found
+
+
 def name_of(model: Any) -> str:
     """Return the name of a model: the class of the last step of a pipeline or search.
 

@@ -34,7 +34,7 @@ from metricwise.reporting.models import (
     describe_class,
     expectation_of,
     explanation_of,
-    layers,
+    list_layers,
     prior_of,
     title_of,
 )
@@ -119,7 +119,7 @@ def _confusion(problem: Problem) -> str:
 
 def training(model: Any, measure: Measure, is_declared: bool) -> Markup:
     """Return what was trained, for which measure, and why this algorithm."""
-    shown = _shown_layers(model)
+    shown = list_layers(model)
     names = " → ".join(type(layer).__name__ for layer in shown)
     aim = f", for {title_of(measure)}" if is_declared else ""
     parts = [paragraph(Markup(f"<strong>{text(names)}</strong>"), f"{aim}. ", describe_class(shown[-1]))]
@@ -146,15 +146,6 @@ def _describe_expectation(start: str, value: float, low: float, high: float) -> 
     if np.isnan([low, high]).any():
         return f"{found}; training evaluated too few samples for an interval."
     return f"{found}; on as many new samples, {spread((low, high))} was to be expected (90 %)."
-
-
-def _shown_layers(model: Any) -> list[Any]:
-    """Return the layers of a model and the steps of its pipelines, from the outside."""
-    found: list[Any] = []
-    for layer in layers(model):
-        steps = [step for _, step in layer.steps[:-1] if step != "passthrough"] if hasattr(layer, "steps") else [layer]
-        found += steps
-    return found
 
 
 def class_tables(predictions: Predictions) -> Markup:

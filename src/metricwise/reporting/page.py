@@ -19,6 +19,7 @@ from metricwise.reporting.evaluation import evaluate, evaluate_constant, resolve
 from metricwise.reporting.explorer import ExplorerProblem, explorer_data
 from metricwise.reporting.group_tables import drop_weightless_groups, find_columns_by, groups_section
 from metricwise.reporting.importance import ImportanceSettings, compute_importance
+from metricwise.reporting.model_card import CardSource, card_section, make_card, validate_card
 from metricwise.reporting.models import measure_of, name_of, title_of
 from metricwise.reporting.money import describe_earnings, evaluate_earnings, has_amounts_per_sample
 from metricwise.reporting.page_document import make_document
@@ -41,11 +42,14 @@ class Report:
         The measure on the samples given.
     interval : pair of float
         Its interval.
+    card : dict
+        The model card: what the page's last section shows, as data that JSON can hold.
     """
 
     html: str = field(repr=False)
     value: float
     interval: tuple[float, float]
+    card: dict[str, Any] = field(repr=False)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the page, whole or not at all.
@@ -92,6 +96,7 @@ def report(
     groups: Any = None,
     by: Any = None,
     confidence: float = 0.9,
+    card: Mapping[str, Any] | None = None,
     importance_seconds: float = 5.0,
     random_state: int = 0,
 ) -> Report:
@@ -133,6 +138,9 @@ def report(
         name. By default those that the constraints of the model are by, as far as X has them.
     confidence : float, default=0.9
         Confidence level of the intervals.
+    card : dict, optional
+        What only you know of the model, for the model card: "intended_use", "data_origin" (texts) and "limits" (a text
+        or a list of them). Measures, numbers of samples and the limits that follow from them are added.
     importance_seconds : float, default=5.0
         Time limit, approximately, for shuffling columns to estimate their importance.
     random_state : int, default=0
@@ -141,7 +149,7 @@ def report(
     Returns
     -------
     Report
-        With ``html``, ``save(path)``, ``value`` and ``interval``; notebooks show the page.
+        With ``html``, ``save(path)``, ``value``, ``interval`` and ``card``; notebooks show the page.
 
     Examples
     --------
@@ -157,6 +165,7 @@ def report(
     """
     if not 0.0 < confidence < 1.0:
         raise ValueError(f"confidence must lie between 0 and 1, got {confidence!r}")
+    given_card = validate_card(card)
     columns, given_weight = find_columns_by(model, X, by, count_samples(X)), sample_weight
     X, y, sample_weight, groups = drop_weightless(X, y, sample_weight, groups)
     X, y, sample_weight, groups, reviewed = reviews.set_reviews_aside(model, X, y, sample_weight, groups)
@@ -179,6 +188,10 @@ def report(
     if reviewed is None:  # shuffled samples would be sent to review
         importance = compute_importance(model, X, y, criterion, pos_label, sample_weight, settings, found.groups)
     named = title or f"{name_of(model)}: {title_of(criterion)}"
+    n_features = int(np.shape(X)[1]) if len(np.shape(X)) == 2 else None
+    compared, own = tuple(columns or ()), evaluated[0]
+    source = CardSource(given_card, model, n_features, found, samples, criterion, is_declared, own, reviewed, compared)
+    written = make_card(source, random_state)
     parts = [
         overview.headline(named, criterion, evaluated[0], found, samples, is_declared),
         describe_earnings(earnings, confidence),
@@ -193,11 +206,13 @@ def report(
         sections.calibration(found.problems[0], confidence, found.groups) if found.kind == "binary" else None,
         sections.convergence(model, criterion, evaluated[0].value, evaluate_constant(found, criterion)),
         sections.leaderboard(model, criterion),
+        card_section(written),
     ]
     page = Report(
         make_document(named, parts, explorer_data(explored, threshold_measure(criterion))),
-        evaluated[0].value,
-        evaluated[0].interval,
+        own.value,
+        own.interval,
+        written,
     )
     if path is not None:
         page.save(path)
