@@ -71,7 +71,7 @@ def test_nothing_is_loaded_and_nothing_is_injected(browser: Any, page: Path) -> 
 def test_all_sections_are_present(browser: Any, page: Path) -> None:
     browser.open(page)
     sections = browser.run("return [...document.querySelectorAll('section')].map(e => e.id)")
-    assert sections == ["model", "explorer", "comparison", "features", "training"]
+    assert sections == ["model", "explorer", "comparison", "features", "training", "card"]
     browser.open(page.with_name("race.html"))
     sections = browser.run("return [...document.querySelectorAll('section')].map(e => e.id)")
     assert {"calibration", "leaderboard"} < set(sections)

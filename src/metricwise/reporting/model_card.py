@@ -20,6 +20,7 @@ from metricwise.reporting.models import expectation_of, list_layers, prior_of, r
 from metricwise.reporting.optimality import describe_optimality
 from metricwise.reporting.predictions import Predictions
 from metricwise.reporting.reviews import Reviews
+from metricwise.results import Result
 
 FIELDS = ("intended_use", "data_origin", "limits")
 _FEW = 50  # samples of a class, below which intervals are wide
@@ -216,7 +217,8 @@ def _limits_of_training(source: CardSource) -> Iterable[str]:
     title = title_of(source.measure)
     if not source.is_declared:
         yield f"The model does not declare that it was trained for {title}."
-    degenerate = next((one for one in results_of(source.model) if one.is_degenerate), None)
+    results = (one for one in results_of(source.model) if isinstance(one, Result))  # streams have no certificate
+    degenerate = next((one for one in results if one.is_degenerate), None)
     if degenerate is not None:
         yield describe_optimality(degenerate, title)
     prior = prior_of(source.model)
