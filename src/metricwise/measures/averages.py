@@ -68,6 +68,16 @@ class Averaged(ConfusionOfTables):
     def value(self, tp: Any, fp: Any, fn: Any, tn: Any) -> Any:
         """Return the average over two classes, given the table of one: the other has the mirrored table.
 
+        Parameters
+        ----------
+        tp, fp, fn, tn : float or array
+            Weights of true positives, false positives, false negatives and true negatives.
+
+        Returns
+        -------
+        float or array
+            The average over the class of the table and the other class.
+
         Examples
         --------
         >>> from metricwise.measures import Averaged, FBeta
@@ -100,7 +110,27 @@ class Averaged(ConfusionOfTables):
         return chain_tables(*(shares * slope for slope in self.base.table_gradient(*tables)))
 
     def score(self, y: ArrayLike, response: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Evaluate predicted classes, or a 0/1 matrix of predicted labels, against the truth ``y``."""
+        """Evaluate predicted classes, or a 0/1 matrix of predicted labels, against the true ones.
+
+        Parameters
+        ----------
+        y : array of shape (n_samples,) or (n_samples, n_labels)
+            True classes, or a 0/1 matrix of true labels.
+        response : array of the shape of y
+            Predicted classes, or a 0/1 matrix of predicted labels.
+        sample_weight : array of shape (n_samples,), optional
+            Weights of the samples; by default all are 1.
+
+        Returns
+        -------
+        float
+            The average; 1 for perfect predictions.
+
+        Raises
+        ------
+        ValueError
+            If the shapes differ, or ``average="samples"`` and y has one dimension.
+        """
         truth, predicted = np.asarray(y), np.asarray(response)
         if truth.shape != predicted.shape or truth.ndim not in (1, 2):
             raise ValueError(f"y and the prediction must have the same shape, got {truth.shape} and {predicted.shape}.")
@@ -126,7 +156,18 @@ class Averaged(ConfusionOfTables):
             )
 
     def evaluate_tables(self, cells: Table) -> Floats:
-        """Return the base measure of each table, without averaging."""
+        """Return the base measure of each table, without averaging.
+
+        Parameters
+        ----------
+        cells : Table
+            The tables, whose cells are arrays of one shape.
+
+        Returns
+        -------
+        array
+            The value of each table, of that shape.
+        """
         return np.asarray(self.base.value(cells.tp, cells.fp, cells.fn, cells.tn), dtype=np.float64)
 
 

@@ -21,7 +21,21 @@ Response = Literal["labels", "scores"]
 
 
 class Ratio(NamedTuple):
-    """(a0 + a1 P + a2 N) / (b0 + b1 P + b2 N) of the rates P = tp/n+ and N = tn/n-."""
+    """(a0 + a1 P + a2 N) / (b0 + b1 P + b2 N) of the rates P = tp/n+ and N = tn/n-.
+
+    Parameters
+    ----------
+    a0, a1, a2 : float
+        Coefficients of the numerator.
+    b0, b1, b2 : float
+        Coefficients of the denominator, which is positive.
+
+    Examples
+    --------
+    >>> from metricwise import Jaccard
+    >>> Jaccard().ratio(theta=3.0)  # P / (1 + theta - theta N)
+    Ratio(a0=0.0, a1=1.0, a2=0.0, b0=4.0, b1=0.0, b2=-3.0)
+    """
 
     a0: float
     a1: float
@@ -33,22 +47,72 @@ class Ratio(NamedTuple):
 
 @runtime_checkable
 class Measure(Protocol):
-    """A measure of agreement: greater is better. ``response`` is what `score` takes: 0/1 labels or real scores."""
+    """A measure of agreement: greater is better. ``response`` is what `score` takes: 0/1 labels or real scores.
+
+    Examples
+    --------
+    >>> from metricwise import FBeta
+    >>> from metricwise.measures import Measure
+    >>> isinstance(FBeta(), Measure), isinstance("f1", Measure)
+    (True, False)
+    """
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The name, as in messages, reports and `metricwise.get_measure`."""
+        ...
 
     @property
-    def response(self) -> Response: ...
+    def response(self) -> Response:
+        """What `score` takes: "labels" or "scores"."""
+        ...
 
-    def score(self, y: ArrayLike, response: ArrayLike, sample_weight: ArrayLike | None = None) -> float: ...
+    def score(self, y: ArrayLike, response: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Evaluate predictions against the true labels.
+
+        Parameters
+        ----------
+        y : array of shape (n_samples,)
+            True labels.
+        response : array of shape (n_samples,)
+            Predicted labels, or scores, as `response` says.
+        sample_weight : array of shape (n_samples,), optional
+            Weights of the samples; by default all are 1.
+
+        Returns
+        -------
+        float
+            The measure: greater is better, unless it is a cost (`IsCost`).
+        """
+        ...
 
 
 @runtime_checkable
 class CountsTable(Protocol):
-    """The measure is a function of the contingency table, defined on arrays of tables."""
+    """The measure is a function of the contingency table, defined on arrays of tables.
 
-    def value(self, tp: Any, fp: Any, fn: Any, tn: Any) -> Any: ...
+    Examples
+    --------
+    >>> from metricwise import FBeta, RocAuc
+    >>> from metricwise.measures import CountsTable
+    >>> isinstance(FBeta(), CountsTable), isinstance(RocAuc(), CountsTable)
+    (True, False)
+    """
+
+    def value(self, tp: Any, fp: Any, fn: Any, tn: Any) -> Any:
+        """Return the measure of one table or of arrays of tables.
+
+        Parameters
+        ----------
+        tp, fp, fn, tn : float or array
+            Weights of true positives, false positives, false negatives and true negatives.
+
+        Returns
+        -------
+        float or array
+            The measure of each table; training maximises it.
+        """
+        ...
 
 
 @runtime_checkable
@@ -56,7 +120,9 @@ class DeclaresMonotone(Protocol):
     """The measure declares whether more true positives never lower it, and more false positives never raise it."""
 
     @property
-    def monotone(self) -> bool: ...
+    def monotone(self) -> bool:
+        """Whether more true positives never lower the measure, and more false positives never raise it."""
+        ...
 
 
 def is_monotone(measure: CountsTable) -> bool:
@@ -73,14 +139,34 @@ def is_monotone(measure: CountsTable) -> bool:
 
 @runtime_checkable
 class DeclaresSymmetric(Protocol):
-    """The measure declares whether it stays the same when positives and negatives are exchanged."""
+    """The measure declares whether it stays the same when positives and negatives are exchanged.
+
+    Examples
+    --------
+    >>> from metricwise import AveragePrecision, MCC
+    >>> from metricwise.measures import DeclaresSymmetric
+    >>> isinstance(MCC(), DeclaresSymmetric), isinstance(AveragePrecision(), DeclaresSymmetric)
+    (True, False)
+    """
 
     @property
-    def symmetric(self) -> bool: ...
+    def symmetric(self) -> bool:
+        """Whether exchanging positives and negatives leaves the measure unchanged."""
+        ...
 
 
 def is_symmetric(measure: Measure) -> bool:
-    """Whether a measure is declared to be symmetric; one that declares nothing treats the two classes differently.
+    """Return whether a measure is declared to stay the same when positives and negatives are exchanged.
+
+    Parameters
+    ----------
+    measure : Measure
+        The measure.
+
+    Returns
+    -------
+    bool
+        False also if the measure declares nothing: it then treats the two classes differently.
 
     Examples
     --------
@@ -96,17 +182,49 @@ class HasViolatedLabelling(Protocol):
     """The loss 1 - measure has a most violated labelling that an oracle can find.
 
     ``mistakes_per_loss`` is u of the objective: the number of single mistakes that make up a loss of one.
+
+    Examples
+    --------
+    >>> from metricwise import FBeta, PrecisionAtRecall
+    >>> from metricwise.measures import HasViolatedLabelling
+    >>> isinstance(FBeta(), HasViolatedLabelling), isinstance(PrecisionAtRecall(), HasViolatedLabelling)
+    (True, False)
     """
 
-    def mistakes_per_loss(self, n_pos: float, n_neg: float) -> float: ...
+    def mistakes_per_loss(self, n_pos: float, n_neg: float) -> float:
+        """Return the number of single mistakes that make up a loss of one.
+
+        Parameters
+        ----------
+        n_pos : float
+            Weight of the positives.
+        n_neg : float
+            Weight of the negatives.
+
+        Returns
+        -------
+        float
+            The number u, above zero.
+        """
+        ...
 
 
 @runtime_checkable
 class NeedsConstraint(Protocol):
-    """A share that a useless classifier maximises: it is trained for under a constraint on another share only."""
+    """A share that a useless classifier maximises: it is trained for under a constraint on another share only.
+
+    Examples
+    --------
+    >>> from metricwise import FBeta, Share
+    >>> from metricwise.measures import NeedsConstraint
+    >>> isinstance(Share("precision"), NeedsConstraint), isinstance(FBeta(), NeedsConstraint)
+    (True, False)
+    """
 
     @property
-    def why_not_alone(self) -> str: ...
+    def why_not_alone(self) -> str:
+        """Why the share is not trained for without a constraint, and what to do instead."""
+        ...
 
 
 @runtime_checkable
@@ -114,9 +232,31 @@ class IsCost(Protocol):
     """A cost, of which less is better. ``value``, which training maximises, falls with it; users see the cost.
 
     ``cost_of_value`` returns the cost of ``n_samples`` samples that have the given value.
+
+    Examples
+    --------
+    >>> from metricwise import CostMatrix, FBeta
+    >>> from metricwise.measures import IsCost
+    >>> isinstance(CostMatrix([[0, 1, 5], [1, 0, 2], [9, 4, 0]]), IsCost), isinstance(FBeta(), IsCost)
+    (True, False)
     """
 
-    def cost_of_value(self, value: Any, n_samples: float) -> Any: ...
+    def cost_of_value(self, value: Any, n_samples: float) -> Any:
+        """Return the cost of samples that have a value.
+
+        Parameters
+        ----------
+        value : float or array
+            Values, which training maximises.
+        n_samples : float
+            Number of samples, or the sum of their weights.
+
+        Returns
+        -------
+        float or array
+            The cost, in the units of the user.
+        """
+        ...
 
 
 @runtime_checkable
@@ -124,9 +264,31 @@ class IsTotal(Protocol):
     """A total over the samples, of which more is better, such as a profit: users see the total.
 
     ``total_of_value`` returns the total of ``n_samples`` samples that have the given value.
+
+    Examples
+    --------
+    >>> from metricwise import FBeta, Profit
+    >>> from metricwise.measures import IsTotal
+    >>> isinstance(Profit(fp=-1, fn=-10), IsTotal), isinstance(FBeta(), IsTotal)
+    (True, False)
     """
 
-    def total_of_value(self, value: Any, n_samples: float) -> Any: ...
+    def total_of_value(self, value: Any, n_samples: float) -> Any:
+        """Return the total of samples that have a value.
+
+        Parameters
+        ----------
+        value : float or array
+            Values, which training maximises.
+        n_samples : float
+            Number of samples, or the sum of their weights.
+
+        Returns
+        -------
+        float or array
+            The total, in the units of the user.
+        """
+        ...
 
 
 @runtime_checkable
@@ -134,10 +296,19 @@ class HasMistakeCosts(Protocol):
     """A cost that is linear in the table: what a missed positive and a false alarm add to it, the dearer being 1.
 
     The hinge loss for it is that of an accuracy whose samples have these weights.
+
+    Examples
+    --------
+    >>> from metricwise import FBeta, Profit
+    >>> from metricwise.measures import HasMistakeCosts
+    >>> isinstance(Profit(fp=-1, fn=-10), HasMistakeCosts), isinstance(FBeta(), HasMistakeCosts)
+    (True, False)
     """
 
     @property
-    def mistake_costs(self) -> tuple[float, float]: ...
+    def mistake_costs(self) -> tuple[float, float]:
+        """What a missed positive and a false alarm add to the cost, the dearer being 1."""
+        ...
 
 
 def show_value(measure: object, value: Any, n_samples: float) -> Any:
@@ -163,9 +334,32 @@ def show_interval(measure: object, interval: tuple[float, float], n_samples: flo
 
 @runtime_checkable
 class RestrictsLabellings(Protocol):
-    """Only labellings with a fixed number of predicted positives count."""
+    """Only labellings with a fixed number of predicted positives count.
 
-    def predicted_positives(self, n_pos: float, n_samples: float) -> float: ...
+    Examples
+    --------
+    >>> from metricwise import FBeta, PRBEP
+    >>> from metricwise.measures import RestrictsLabellings
+    >>> isinstance(PRBEP(), RestrictsLabellings), isinstance(FBeta(), RestrictsLabellings)
+    (True, False)
+    """
+
+    def predicted_positives(self, n_pos: float, n_samples: float) -> float:
+        """Return how many samples are predicted positive.
+
+        Parameters
+        ----------
+        n_pos : float
+            Weight of the positives.
+        n_samples : float
+            Weight of all samples.
+
+        Returns
+        -------
+        float
+            Weight of the samples of greatest score that are predicted positive.
+        """
+        ...
 
 
 @runtime_checkable
@@ -179,6 +373,13 @@ class CountsTopSamples(Protocol):
 
 class RocRegion(NamedTuple):
     """The region of the ROC curve's unit square that counts: false positive rates in a range, recall from a least one.
+
+    Parameters
+    ----------
+    min_fpr, max_fpr : float, default=0.0 and 1.0
+        Range of false positive rates.
+    min_tpr : float, default=0.0
+        Smallest true positive rate.
 
     Examples
     --------
@@ -213,10 +414,20 @@ class RocRegion(NamedTuple):
 
 @runtime_checkable
 class RanksPairs(Protocol):
-    """A ranking measure: an average over pairs of a positive and a negative, in a region of the ROC curve's square."""
+    """A ranking measure: an average over pairs of a positive and a negative, in a region of the ROC curve's square.
+
+    Examples
+    --------
+    >>> from metricwise import FBeta, RocAuc
+    >>> from metricwise.measures import RanksPairs
+    >>> isinstance(RocAuc(), RanksPairs), isinstance(FBeta(), RanksPairs)
+    (True, False)
+    """
 
     @property
-    def roc_region(self) -> RocRegion: ...
+    def roc_region(self) -> RocRegion:
+        """The region of the ROC curve's unit square whose area is measured."""
+        ...
 
 
 @runtime_checkable
@@ -230,9 +441,33 @@ class GainsByRank(Protocol):
     - it is convex in k: what is lost by one rank more, f(i, k) - f(i, k + 1), does not rise with k either.
 
     Then the best number of positives above the j-th best negative never falls with j.
+
+    Examples
+    --------
+    >>> from metricwise import AveragePrecision, RocAuc
+    >>> from metricwise.measures import GainsByRank
+    >>> isinstance(AveragePrecision(), GainsByRank), isinstance(RocAuc(), GainsByRank)
+    (True, False)
     """
 
-    def rank_gain(self, i: Any, k: Any, n_pos: int) -> Any: ...
+    def rank_gain(self, i: Any, k: Any, n_pos: int) -> Any:
+        """Return the gain of the i-th best positive at rank k.
+
+        Parameters
+        ----------
+        i : int or array
+            Position among the positives, from 1.
+        k : int or array
+            Rank among all samples, at least i.
+        n_pos : int
+            Number of positives.
+
+        Returns
+        -------
+        float or array
+            The gains f(i, k).
+        """
+        ...
 
 
 @runtime_checkable
@@ -242,11 +477,50 @@ class GradesRelevance(Protocol):
     Its loss is then a mean of losses of two grades: for each level, samples of that grade or a higher one are the
     positives. ``weigh_levels`` returns the shares of the levels, given the distinct grades above zero, ascending, and
     the number of samples of each or a higher one.
+
+    Examples
+    --------
+    >>> from metricwise import AveragePrecision, NDCG
+    >>> from metricwise.measures import GradesRelevance
+    >>> isinstance(NDCG(), GradesRelevance), isinstance(AveragePrecision(), GradesRelevance)
+    (True, False)
     """
 
-    def rank_gain(self, i: Any, k: Any, n_pos: int) -> Any: ...
+    def rank_gain(self, i: Any, k: Any, n_pos: int) -> Any:
+        """Return the gain of the i-th best positive of two grades at rank k.
 
-    def weigh_levels(self, levels: Floats, counts: Floats) -> Floats: ...
+        Parameters
+        ----------
+        i : int or array
+            Position among the positives, from 1.
+        k : int or array
+            Rank among all samples, at least i.
+        n_pos : int
+            Number of positives.
+
+        Returns
+        -------
+        float or array
+            The gains f(i, k).
+        """
+        ...
+
+    def weigh_levels(self, levels: Floats, counts: Floats) -> Floats:
+        """Return the shares of two-grade losses in that of graded relevance.
+
+        Parameters
+        ----------
+        levels : array
+            Distinct grades of a query, ascending and above zero.
+        counts : array
+            Number of samples of each grade or a higher one.
+
+        Returns
+        -------
+        array
+            Shares of the levels; they add up to one.
+        """
+        ...
 
 
 Ranks = RanksPairs | GainsByRank  # the value depends on the order of the scores alone, and no sample has a label
@@ -270,20 +544,71 @@ def find_roc_region(measure: object) -> RocRegion | None:
 
 @runtime_checkable
 class RatioOfRates(Protocol):
-    """A ratio of affine functions of the rates, at theta = n-/n+ (pseudo-linear)."""
+    """A ratio of affine functions of the rates, at theta = n-/n+ (pseudo-linear).
 
-    def ratio(self, theta: float) -> Ratio: ...
+    Examples
+    --------
+    >>> from metricwise import FBeta, GMean
+    >>> from metricwise.measures import RatioOfRates
+    >>> isinstance(FBeta(), RatioOfRates), isinstance(GMean(), RatioOfRates)
+    (True, False)
+    """
+
+    def ratio(self, theta: float) -> Ratio:
+        """Return the coefficients of numerator and denominator.
+
+        Parameters
+        ----------
+        theta : float
+            Weight of the negatives over that of the positives.
+
+        Returns
+        -------
+        Ratio
+            The six coefficients.
+        """
+        ...
 
 
 @runtime_checkable
 class ConcaveInRates(Protocol):
-    """A concave function of the true positive and the true negative rate."""
+    """A concave function of the true positive and the true negative rate.
 
-    def rate_value(self, tpr: Any, tnr: Any) -> Any: ...
+    Examples
+    --------
+    >>> from metricwise import FBeta, GMean
+    >>> from metricwise.measures import ConcaveInRates
+    >>> isinstance(GMean(), ConcaveInRates), isinstance(FBeta(), ConcaveInRates)
+    (True, False)
+    """
+
+    def rate_value(self, tpr: Any, tnr: Any) -> Any:
+        """Evaluate the measure at rates.
+
+        Parameters
+        ----------
+        tpr : float or array
+            True positive rates, in [0, 1].
+        tnr : float or array
+            True negative rates, in [0, 1].
+
+        Returns
+        -------
+        float or array
+            The measure.
+        """
+        ...
 
 
 class DualRegion(Enum):
-    """The slopes (alpha, beta) that a concave function of the rates can have (Narasimhan et al. 2015, Table 1)."""
+    """The slopes (alpha, beta) that a concave function of the rates can have (Narasimhan et al. 2015, Table 1).
+
+    Examples
+    --------
+    >>> from metricwise import GMean
+    >>> GMean().dual_region.value
+    'alpha beta >= 1/4'
+    """
 
     POINT = "alpha = beta = 1/2"
     SIMPLEX = "alpha + beta = 1"
@@ -294,30 +619,114 @@ class DualRegion(Enum):
 
 @runtime_checkable
 class HasDualRegion(Protocol):
-    """A concave function of the rates whose slopes fill a region that a solver can project onto."""
+    """A concave function of the rates whose slopes fill a region that a solver can project onto.
+
+    Examples
+    --------
+    >>> from metricwise import FBeta, GMean
+    >>> from metricwise.measures import HasDualRegion
+    >>> isinstance(GMean(), HasDualRegion), isinstance(FBeta(), HasDualRegion)
+    (True, False)
+    """
 
     @property
-    def dual_region(self) -> DualRegion: ...
+    def dual_region(self) -> DualRegion:
+        """The region that the slopes fill."""
+        ...
 
-    def rate_value(self, tpr: Any, tnr: Any) -> Any: ...
+    def rate_value(self, tpr: Any, tnr: Any) -> Any:
+        """Evaluate the measure at rates.
+
+        Parameters
+        ----------
+        tpr : float or array
+            True positive rates, in [0, 1].
+        tnr : float or array
+            True negative rates, in [0, 1].
+
+        Returns
+        -------
+        float or array
+            The measure.
+        """
+        ...
 
 
 @runtime_checkable
 class HasMulticlassValue(Protocol):
-    """The measure has a multiclass definition that is not an average over one-vs-rest problems."""
+    """The measure has a multiclass definition that is not an average over one-vs-rest problems.
 
-    def multiclass_score(self, y: ArrayLike, labels: ArrayLike, sample_weight: ArrayLike | None = None) -> float: ...
+    Examples
+    --------
+    >>> from metricwise import Accuracy, FBeta
+    >>> from metricwise.measures import HasMulticlassValue
+    >>> isinstance(Accuracy(), HasMulticlassValue), isinstance(FBeta(), HasMulticlassValue)
+    (True, False)
+    """
+
+    def multiclass_score(self, y: ArrayLike, labels: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Evaluate labels of any number of classes.
+
+        Parameters
+        ----------
+        y : array of shape (n_samples,)
+            True classes.
+        labels : array of shape (n_samples,)
+            Predicted classes.
+        sample_weight : array of shape (n_samples,), optional
+            Weights of the samples; by default all are 1.
+
+        Returns
+        -------
+        float
+            The measure.
+        """
+        ...
 
 
 @runtime_checkable
 class CountsClassTables(Protocol):
-    """The multiclass measure is a function of the one-vs-rest tables, along the last axis."""
+    """The multiclass measure is a function of the one-vs-rest tables, along the last axis.
 
-    def of_tables(self, tp: Floats, fp: Floats, fn: Floats, tn: Floats) -> Any: ...
+    Examples
+    --------
+    >>> from metricwise import Accuracy, Averaged, FBeta
+    >>> from metricwise.measures import CountsClassTables
+    >>> isinstance(Averaged(FBeta()), CountsClassTables), isinstance(Accuracy(), CountsClassTables)
+    (True, True)
+    """
+
+    def of_tables(self, tp: Floats, fp: Floats, fn: Floats, tn: Floats) -> Any:
+        """Evaluate the measure on the tables of all classes.
+
+        Parameters
+        ----------
+        tp, fp, fn, tn : array of shape (..., n_classes)
+            Cells of the tables of one class vs the rest.
+
+        Returns
+        -------
+        float or array
+            The measure, one value for each set of tables.
+        """
+        ...
 
 
 class ConfusionRatio(NamedTuple):
-    """Matrices A and B: a measure is <A, C> / <B, C> of all confusion matrices C with the same class shares."""
+    """Matrices A and B: a measure is <A, C> / <B, C> of all confusion matrices C with the same class shares.
+
+    Parameters
+    ----------
+    numerator, denominator : array of shape (n_classes, n_classes)
+        The matrices A and B; one row per true class.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from metricwise import Accuracy
+    >>> Accuracy().confusion_ratio(np.array([0.2, 0.3, 0.5])).numerator.tolist()
+    [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+    """
 
     numerator: Floats
     denominator: Floats
@@ -330,15 +739,58 @@ class CountsConfusion(Protocol):
     ``of_confusion`` takes matrices of counts, weights or shares, which may be stacked. ``confusion_gradient`` takes one
     matrix of shares, which add up to one, and returns the slopes among matrices with the same class shares: a constant
     added to a row of it has no meaning.
+
+    Examples
+    --------
+    >>> from metricwise import CohenKappa, FBeta
+    >>> from metricwise.measures import CountsConfusion
+    >>> isinstance(CohenKappa(), CountsConfusion), isinstance(FBeta(), CountsConfusion)
+    (True, False)
     """
 
-    def of_confusion(self, matrices: Floats) -> Any: ...
+    def of_confusion(self, matrices: Floats) -> Any:
+        """Evaluate confusion matrices.
 
-    def confusion_gradient(self, matrix: Floats) -> Floats: ...
+        Parameters
+        ----------
+        matrices : array of shape (..., n_classes, n_classes)
+            Confusion matrices of counts, weights or shares; one row per true class.
+
+        Returns
+        -------
+        float or array
+            The measure of each matrix.
+        """
+        ...
+
+    def confusion_gradient(self, matrix: Floats) -> Floats:
+        """Return the slopes of the measure at a confusion matrix.
+
+        Parameters
+        ----------
+        matrix : array of shape (n_classes, n_classes)
+            A confusion matrix of shares, which add up to one.
+
+        Returns
+        -------
+        array of shape (n_classes, n_classes)
+            The slopes, up to a constant for each row.
+        """
+        ...
 
 
 def needs_whole_matrix(measure: object) -> bool:
-    """Whether one-vs-rest tables do not determine a multiclass measure.
+    """Return whether a multiclass measure needs more than the one-vs-rest tables.
+
+    Parameters
+    ----------
+    measure : Measure
+        The measure.
+
+    Returns
+    -------
+    bool
+        True if the kind of confusion between two wrong classes counts, not only the table of each class.
 
     Examples
     --------
@@ -351,21 +803,77 @@ def needs_whole_matrix(measure: object) -> bool:
 
 @runtime_checkable
 class RatioOfConfusion(Protocol):
-    """A ratio of linear functions of the confusion matrix, given the shares of the true classes."""
+    """A ratio of linear functions of the confusion matrix, given the shares of the true classes.
 
-    def confusion_ratio(self, shares: Floats) -> ConfusionRatio: ...
+    Examples
+    --------
+    >>> from metricwise import CohenKappa, GMean
+    >>> from metricwise.measures import RatioOfConfusion
+    >>> isinstance(CohenKappa(), RatioOfConfusion), isinstance(GMean(), RatioOfConfusion)
+    (True, False)
+    """
+
+    def confusion_ratio(self, shares: Floats) -> ConfusionRatio:
+        """Return the measure as a ratio of linear functions of the confusion matrix.
+
+        Parameters
+        ----------
+        shares : array of shape (n_classes,)
+            Shares of the true classes.
+
+        Returns
+        -------
+        ConfusionRatio
+            The matrices of numerator and denominator.
+        """
+        ...
 
 
 @runtime_checkable
 class ConcaveInRecalls(Protocol):
-    """A concave function of the recalls of all classes, along the last axis; ``counts`` masks those that count."""
+    """A concave function of the recalls of all classes, along the last axis; ``counts`` masks those that count.
 
-    def of_recalls(self, recalls: Floats, counts: Any) -> Any: ...
+    Examples
+    --------
+    >>> from metricwise import FBeta, GMean
+    >>> from metricwise.measures import ConcaveInRecalls
+    >>> isinstance(GMean(), ConcaveInRecalls), isinstance(FBeta(), ConcaveInRecalls)
+    (True, False)
+    """
+
+    def of_recalls(self, recalls: Floats, counts: Any) -> Any:
+        """Evaluate the measure at recalls.
+
+        Parameters
+        ----------
+        recalls : array of shape (..., n_classes)
+            Recalls of the classes, in [0, 1].
+        counts : array of bool
+            Which classes count; those without samples do not.
+
+        Returns
+        -------
+        float or array
+            The measure.
+        """
+        ...
 
 
 @dataclass(frozen=True)
 class Table:
-    """A weighted contingency table; the entries may be arrays of one shape."""
+    """A weighted contingency table; the entries may be arrays of one shape.
+
+    Parameters
+    ----------
+    tp, fp, fn, tn : float or array
+        Weights of true positives, false positives, false negatives and true negatives.
+
+    Examples
+    --------
+    >>> from metricwise.measures import contingency_table
+    >>> contingency_table([1, 1, 0, 0], [1, 0, 0, 0])
+    Table(tp=1.0, fp=0.0, fn=1.0, tn=2.0)
+    """
 
     tp: Any
     fp: Any

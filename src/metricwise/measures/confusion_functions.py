@@ -38,6 +38,14 @@ class ConfusionMeasure(UserFunction):
         Whether the function takes one matrix at a time, so that it is called once per matrix.
     n_classes : int or None
         The only number of classes that the function is for; None for any.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from metricwise import confusion_measure
+    >>> measure = confusion_measure(lambda C: np.trace(C) / C.sum(), name="share right")
+    >>> type(measure).__name__, measure.name
+    ('ConfusionMeasure', 'share right')
     """
 
     n_classes: int | None = None
@@ -56,7 +64,22 @@ class ConfusionMeasure(UserFunction):
         return numerical_gradient(self.of_confusion, matrix)
 
     def score(self, y: ArrayLike, response: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Evaluate predicted classes ``response`` against the truth ``y``; the matrix has the classes that occur."""
+        """Evaluate predicted classes against the true ones; the matrix has the classes that occur.
+
+        Parameters
+        ----------
+        y : array of shape (n_samples,)
+            True classes.
+        response : array of shape (n_samples,)
+            Predicted classes.
+        sample_weight : array of shape (n_samples,), optional
+            Weights of the samples; by default all are 1.
+
+        Returns
+        -------
+        float
+            The function of the confusion matrix; 0 where it is NaN.
+        """
         return float(self.of_confusion(count_confusion(y, response, sample_weight)))
 
     def multiclass_score(self, y: ArrayLike, labels: ArrayLike, sample_weight: ArrayLike | None = None) -> float:

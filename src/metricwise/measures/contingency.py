@@ -60,7 +60,18 @@ class FBeta(TableMeasure):
         return divide((1 + square) * tp, (1 + square) * tp + square * fn + fp)
 
     def table_gradient(self, tp: Floats, fp: Floats, fn: Floats, tn: Floats) -> tuple[Any, Any, Any, Any]:
-        """Return the slopes of the measure with respect to the cells of tables."""
+        """Return the slopes of the measure with respect to the cells of tables.
+
+        Parameters
+        ----------
+        tp, fp, fn, tn : array
+            Cells of the tables, one array per kind of cell.
+
+        Returns
+        -------
+        tuple of arrays
+            The slopes with respect to tp, fp, fn and tn.
+        """
         square = self.beta**2
         size = (1 + square) * tp + square * fn + fp
         squared = size**2
@@ -111,7 +122,18 @@ class Jaccard(TableMeasure):
         return divide(tp, tp + fp + fn)
 
     def table_gradient(self, tp: Floats, fp: Floats, fn: Floats, tn: Floats) -> tuple[Any, Any, Any, Any]:
-        """Return the slopes of the measure with respect to the cells of tables."""
+        """Return the slopes of the measure with respect to the cells of tables.
+
+        Parameters
+        ----------
+        tp, fp, fn, tn : array
+            Cells of the tables, one array per kind of cell.
+
+        Returns
+        -------
+        tuple of arrays
+            The slopes with respect to tp, fp, fn and tn.
+        """
         squared = (tp + fp + fn) ** 2
         of_wrong = divide(-tp, squared)
         return divide(fp + fn, squared), of_wrong, of_wrong, np.zeros_like(tn)

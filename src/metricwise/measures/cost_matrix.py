@@ -68,7 +68,23 @@ class CostMatrix:
         return np.round(self.unit * n_samples * np.subtract(1.0, value), 9)[()]
 
     def align(self, classes: ArrayLike) -> Floats:
-        """Return the costs in the order of the classes of a model; ValueError if they are others."""
+        """Return the costs in the order of the classes of a model.
+
+        Parameters
+        ----------
+        classes : array of shape (n_classes,)
+            The classes of the model, in its order.
+
+        Returns
+        -------
+        array of shape (n_classes, n_classes)
+            The costs, one row per true class, one column per predicted class.
+
+        Raises
+        ------
+        ValueError
+            If the model has a class that the matrix lacks.
+        """
         known = np.asarray(classes)
         matrix: Floats = np.array(self.costs)
         if self.classes is None:
@@ -105,7 +121,27 @@ class CostMatrix:
         return np.asarray(excess[None] / (excess.max() * class_weights.sum()))
 
     def score(self, y: ArrayLike, response: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Return the total cost of predicted classes ``response`` given the truth ``y``: less is better."""
+        """Return the total cost of predicted classes ``response`` given the true classes ``y``: less is better.
+
+        Parameters
+        ----------
+        y : array of shape (n_samples,)
+            True classes.
+        response : array of shape (n_samples,)
+            Predicted classes.
+        sample_weight : array of shape (n_samples,), optional
+            Weights of the samples; by default all are 1.
+
+        Returns
+        -------
+        float
+            The cost, summed over the samples.
+
+        Raises
+        ------
+        ValueError
+            If the labels cannot be matched with the rows and columns of the matrix.
+        """
         truth, predicted = np.asarray(y), np.asarray(response)
         check_same_length(predicted, "labels", truth, "y")
         labels = np.unique(np.concatenate([truth, predicted]))

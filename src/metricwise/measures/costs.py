@@ -39,6 +39,13 @@ class ContingencyCost(FunctionMeasure):
         Whether the cost of twice the samples is twice the cost.
     unit : float
         The cost of a sample whose value is 0.
+
+    Examples
+    --------
+    >>> from metricwise import contingency_measure
+    >>> cost = contingency_measure(lambda tp, fp, fn, tn: fn**2 + fp, name="cost", greater_is_better=False)
+    >>> type(cost).__name__, round(cost.score([1, 1, 0, 0], [0, 1, 0, 1]), 3)
+    ('ContingencyCost', 2.0)
     """
 
     is_total: bool
@@ -56,9 +63,23 @@ class ContingencyCost(FunctionMeasure):
         return np.round(scale * np.subtract(1.0, value), 9)[()]
 
     def score(self, y: ArrayLike, response: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Return the cost of predicted labels ``response`` given the truth ``y``: less is better.
+        """Return the cost of predicted labels ``response`` given the true labels ``y``: less is better.
 
         Both hold 0 and 1, -1 and 1, or booleans.
+
+        Parameters
+        ----------
+        y : array of shape (n_samples,)
+            True labels: 0 and 1, -1 and 1, or booleans.
+        response : array of shape (n_samples,)
+            Predicted labels, in the same form.
+        sample_weight : array of shape (n_samples,), optional
+            Weights of the samples; by default all are 1.
+
+        Returns
+        -------
+        float
+            The cost, in the units of the function: less is better.
         """
         table = contingency_table(y, response, sample_weight)
         counts = (table.tp, table.fp, table.fn, table.tn)
@@ -107,6 +128,18 @@ class RatioContingencyCost(ContingencyCost):
         The cost of a sample whose value is 0.
     ratio_function : callable
         Returns the six coefficients of the cost as a `Ratio` at theta = n-/n+.
+
+    Examples
+    --------
+    >>> from metricwise import contingency_measure
+    >>> cost = contingency_measure(
+    ...     lambda tp, fp, fn, tn: (fp + fn) / (tp + fp + fn),
+    ...     name="cost",
+    ...     ratio=lambda t: (1 + t, -1, -t, 1 + t, 0, -t),
+    ...     greater_is_better=False,
+    ... )
+    >>> type(cost).__name__, round(cost.score([1, 1, 0, 0], [0, 1, 0, 1]), 3)
+    ('RatioContingencyCost', 0.667)
     """
 
     ratio_function: RatioFunction
@@ -136,6 +169,13 @@ class LinearContingencyCost(ContingencyCost):
         The cost of a sample whose value is 0.
     costs : tuple of float
         The costs of a true positive, a false positive, a false negative and a true negative.
+
+    Examples
+    --------
+    >>> from metricwise import contingency_measure
+    >>> cost = contingency_measure(lambda tp, fp, fn, tn: 5 * fn + fp, name="cost", greater_is_better=False)
+    >>> type(cost).__name__, round(cost.score([1, 1, 0, 0], [0, 1, 0, 1]), 3)
+    ('LinearContingencyCost', 6.0)
     """
 
     costs: tuple[float, float, float, float]

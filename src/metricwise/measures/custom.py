@@ -36,6 +36,13 @@ class ContingencyMeasure(FunctionMeasure):
         The name of the measure.
     elementwise : bool
         Whether the function takes numbers only, so that it is called once per table.
+
+    Examples
+    --------
+    >>> from metricwise import contingency_measure
+    >>> overlap = contingency_measure(lambda tp, fp, fn, tn: tp / (tp + fp + fn), name="overlap")
+    >>> type(overlap).__name__, overlap.score([1, 1, 0, 0], [1, 0, 0, 0])
+    ('ContingencyMeasure', 0.5)
     """
 
     def _value(self, tp: Floats, fp: Floats, fn: Floats, tn: Floats) -> Floats:
@@ -58,6 +65,15 @@ class RatioContingencyMeasure(ContingencyMeasure):
         Whether the function takes numbers only, so that it is called once per table.
     ratio_function : callable
         Returns the six coefficients of `Ratio` at theta = n-/n+.
+
+    Examples
+    --------
+    >>> from metricwise import contingency_measure
+    >>> overlap = contingency_measure(
+    ...     lambda tp, fp, fn, tn: tp / (tp + fp + fn), name="overlap", ratio=lambda t: (0, 1, 0, 1 + t, 0, -t)
+    ... )
+    >>> type(overlap).__name__, overlap.ratio(theta=3.0).b0
+    ('RatioContingencyMeasure', 4.0)
     """
 
     ratio_function: RatioFunction

@@ -22,7 +22,17 @@ _SAME = 1e-6  # relative difference within which two functions count as the same
 
 
 class MissingFunctionError(ValueError):
-    """A value was asked of a measure whose function is not in the model file that it was loaded from."""
+    """A value was asked of a measure whose function is not in the model file that it was loaded from.
+
+    Examples
+    --------
+    >>> from metricwise.measures import MissingFunction, MissingFunctionError
+    >>> try:
+    ...     MissingFunction("own", (0.5,))(1.0, 0.0, 0.0, 1.0)
+    ... except MissingFunctionError as error:
+    ...     print(error)
+    this model was saved with the measure 'own', a function of yours, which a model file does not hold: ...
+    """
 
 
 @stored_fields(version=1)
@@ -36,6 +46,12 @@ class MissingFunction:
         The name of the measure.
     values : tuple of float
         The function on some tables, by which it is recognised.
+
+    Examples
+    --------
+    >>> from metricwise.measures import MissingFunction
+    >>> MissingFunction("own", (0.5,)).measure_name
+    'own'
     """
 
     measure_name: str
@@ -73,7 +89,13 @@ class UserFunction(ABC):
         return isinstance(self.function, MissingFunction)
 
     def stored_form(self) -> Self:
-        """Return the measure as a model file holds it: without functions, but with what recognises them."""
+        """Return the measure as a model file holds it: without functions, but with what recognises them.
+
+        Returns
+        -------
+        measure
+            The same measure, whose functions are each a `MissingFunction`.
+        """
         if self.lacks_function:
             return self
         held = [field.name for field in fields(self) if callable(getattr(self, field.name))]
@@ -87,6 +109,11 @@ class UserFunction(ABC):
         ----------
         other : UserFunction
             A measure of the same class.
+
+        Returns
+        -------
+        str or None
+            The table or matrix for which they differ, with both values; None if they agree.
         """
         before, now = (np.array(one._describe_function().values) for one in (self, other))
         differs = ~np.isclose(now, before, rtol=_SAME, atol=0.0, equal_nan=True)
@@ -121,6 +148,13 @@ class FunctionMeasure(UserFunction, TableMeasure):
         The name of the measure.
     elementwise : bool
         Whether the function takes numbers only, so that it is called once per table.
+
+    Examples
+    --------
+    >>> from metricwise import contingency_measure
+    >>> from metricwise.measures import FunctionMeasure
+    >>> isinstance(contingency_measure(lambda tp, fp, fn, tn: tp / (tp + fp + fn), name="overlap"), FunctionMeasure)
+    True
     """
 
     # Nothing is known about a user's function.

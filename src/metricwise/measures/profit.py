@@ -131,9 +131,23 @@ class Profit(EvaluatesTable):
         return np.round(self.unit * n_samples * np.subtract(value, 1.0), 9)[()]
 
     def score(self, y: ArrayLike, response: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Return the profit of predicted labels ``response`` given the truth ``y``.
+        """Return the profit of predicted labels ``response`` given the true labels ``y``.
 
         Both hold 0 and 1, -1 and 1, or booleans.
+
+        Parameters
+        ----------
+        y : array of shape (n_samples,)
+            True labels: 0 and 1, -1 and 1, or booleans.
+        response : array of shape (n_samples,)
+            Predicted labels, in the same form.
+        sample_weight : array of shape (n_samples,), optional
+            Weights of the samples; by default all are 1.
+
+        Returns
+        -------
+        float
+            The profit, summed over the samples.
         """
         truth, predicted, weights = check_labels(y, response, sample_weight)
         return float(weights @ Amounts(*map(np.asarray, self._numbers)).earned(truth, predicted))
@@ -177,6 +191,13 @@ class SampleProfit(Profit):
         What a sample earns on average if all decisions are right.
     stake : float
         What a wrong decision loses on average.
+
+    Examples
+    --------
+    >>> from metricwise.measures import SampleProfit
+    >>> profit = SampleProfit(tp=5.0, fp=-1.0, fn=-10.0, tn=0.0, given=("tp",), best=2.0, stake=4.0)
+    >>> profit.value_of_mean(1.0), float(profit.total_of_value(0.75, n_samples=100))
+    (0.75, 100.0)
     """
 
     given: tuple[str, ...] = ()
@@ -190,7 +211,31 @@ class SampleProfit(Profit):
 
     @classmethod
     def scale(cls, profit: Profit, amounts: Amounts, truth: Mask, weights: Floats, given: tuple[str, ...]) -> Any:
-        """Return a profit with the scale of samples; ValueError if no decision matters for any of them."""
+        """Return a profit with the scale of training samples.
+
+        Parameters
+        ----------
+        profit : Profit
+            The profit to scale.
+        amounts : Amounts
+            What each training sample earns, by outcome.
+        truth : array of bool
+            Which training samples are positive.
+        weights : array
+            Weights of the training samples.
+        given : tuple of str
+            The amounts that were given as arrays.
+
+        Returns
+        -------
+        SampleProfit
+            The profit with the scale of these samples.
+
+        Raises
+        ------
+        ValueError
+            If no decision matters for any of the samples.
+        """
         earned = amounts.earned(truth, True), amounts.earned(truth, False)
         best, worst = (float(np.average(pick(*earned), weights=weights)) for pick in (np.maximum, np.minimum))
         if best <= worst:
@@ -216,7 +261,18 @@ class SampleProfit(Profit):
         )
 
     def value_of_mean(self, mean: Any) -> Any:
-        """Return the value of a mean profit per sample: 1 if all decisions are right, 0 if all are wrong."""
+        """Return the value of a mean profit per sample: 1 if all decisions are right, 0 if all are wrong.
+
+        Parameters
+        ----------
+        mean : float or array
+            The mean profit per sample.
+
+        Returns
+        -------
+        float or array
+            Its value.
+        """
         return 1.0 - (self.best - mean) / self.stake
 
     def total_of_value(self, value: Any, n_samples: float) -> Any:

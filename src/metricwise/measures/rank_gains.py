@@ -30,7 +30,22 @@ class _RankGains:
     response: ClassVar[Response] = "scores"
 
     def score(self, y: ArrayLike, response: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Evaluate scores ``response`` against the truth ``y`` (0 and 1, -1 and 1, or booleans)."""
+        """Evaluate scores ``response`` against the truth ``y`` (0 and 1, -1 and 1, or booleans).
+
+        Parameters
+        ----------
+        y : array of shape (n_samples,)
+            True labels: 0 and 1, -1 and 1, or booleans.
+        response : array of shape (n_samples,)
+            Scores: the greater, the more likely a sample is positive.
+        sample_weight : array of shape (n_samples,), optional
+            Weights of the samples; by default all are 1.
+
+        Returns
+        -------
+        float
+            The measure; 0 without positives.
+        """
         groups = group_by_score(y, response, sample_weight)
         return self._value(groups) if groups.positives.any() else 0.0
 
@@ -127,7 +142,22 @@ class NDCG:
         return f"NDCG(k={self.k!r}{gain})"
 
     def score(self, y: ArrayLike, response: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Evaluate scores ``response`` against the relevance ``y`` (not negative; or -1 and 1, or booleans)."""
+        """Evaluate scores ``response`` against the relevance ``y`` (not negative; or -1 and 1, or booleans).
+
+        Parameters
+        ----------
+        y : array of shape (n_samples,)
+            Relevance, not negative: greater is more relevant. Or -1 and 1, or booleans.
+        response : array of shape (n_samples,)
+            Scores: the greater, the more likely a sample is positive.
+        sample_weight : array of shape (n_samples,), optional
+            Weights of the samples; by default all are 1.
+
+        Returns
+        -------
+        float
+            The gain as a share of the best possible one; 0 if no sample is relevant.
+        """
         gains = self.grade_gain(check_relevance(y, "y"))
         scores = check_finite(response, "scores")
         check_same_length(scores, "scores", gains, "y")
@@ -144,7 +174,23 @@ class NDCG:
         return float(n_pos + n_neg)
 
     def grade_gain(self, relevance: Floats) -> Floats:
-        """Return what grades of relevance gain at the first rank."""
+        """Return what grades of relevance gain at the first rank.
+
+        Parameters
+        ----------
+        relevance : array
+            Grades of relevance, not negative.
+
+        Returns
+        -------
+        array
+            The relevance r itself, or 2^r - 1 with ``gain="exponential"``.
+
+        Raises
+        ------
+        ValueError
+            If 2^r of a relevance r is too large to add up.
+        """
         if self.gain == "linear":
             return relevance
         if np.any(relevance > _LARGEST_EXPONENT):
@@ -166,6 +212,11 @@ class NDCG:
             The distinct grades of a query, ascending and above zero.
         counts : array
             Number of samples of each grade or a higher one.
+
+        Returns
+        -------
+        array
+            The shares of the levels; they add up to one.
 
         Examples
         --------

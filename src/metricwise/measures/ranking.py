@@ -38,7 +38,22 @@ class RocAuc:
         return RocRegion()
 
     def score(self, y: ArrayLike, response: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Evaluate scores ``response`` against the truth ``y`` (0 and 1, -1 and 1, or booleans)."""
+        """Evaluate scores ``response`` against the truth ``y`` (0 and 1, -1 and 1, or booleans).
+
+        Parameters
+        ----------
+        y : array of shape (n_samples,)
+            True labels: 0 and 1, -1 and 1, or booleans.
+        response : array of shape (n_samples,)
+            Scores: the greater, the more likely a sample is positive.
+        sample_weight : array of shape (n_samples,), optional
+            Weights of the samples; by default all are 1.
+
+        Returns
+        -------
+        float
+            The area; NaN if all samples are of one class.
+        """
         return roc_area(group_by_score(y, response, sample_weight), self.roc_region)
 
     def mistakes_per_loss(self, n_pos: float, n_neg: float) -> float:
@@ -103,7 +118,22 @@ class PartialAuc:
         return self.roc_region.is_symmetric
 
     def score(self, y: ArrayLike, response: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Evaluate scores ``response`` against the truth ``y`` (0 and 1, -1 and 1, or booleans)."""
+        """Evaluate scores ``response`` against the truth ``y`` (0 and 1, -1 and 1, or booleans).
+
+        Parameters
+        ----------
+        y : array of shape (n_samples,)
+            True labels: 0 and 1, -1 and 1, or booleans.
+        response : array of shape (n_samples,)
+            Scores: the greater, the more likely a sample is positive.
+        sample_weight : array of shape (n_samples,), optional
+            Weights of the samples; by default all are 1.
+
+        Returns
+        -------
+        float
+            The area, rescaled as ``standardize`` says; NaN if all samples are of one class.
+        """
         area = roc_area(group_by_score(y, response, sample_weight), self.roc_region)
         greatest = self.roc_region.width
         if not self.standardize:
@@ -185,7 +215,22 @@ class TwoWayPartialAuc:
         return self.roc_region.is_symmetric
 
     def score(self, y: ArrayLike, response: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Evaluate scores ``response`` against the truth ``y`` (0 and 1, -1 and 1, or booleans)."""
+        """Evaluate scores ``response`` against the truth ``y`` (0 and 1, -1 and 1, or booleans).
+
+        Parameters
+        ----------
+        y : array of shape (n_samples,)
+            True labels: 0 and 1, -1 and 1, or booleans.
+        response : array of shape (n_samples,)
+            Scores: the greater, the more likely a sample is positive.
+        sample_weight : array of shape (n_samples,), optional
+            Weights of the samples; by default all are 1.
+
+        Returns
+        -------
+        float
+            The area as a share of the largest; NaN if all samples are of one class.
+        """
         area = roc_area(group_by_score(y, response, sample_weight), self.roc_region)
         return area / self.roc_region.width / self.roc_region.height
 

@@ -35,7 +35,18 @@ class _RateMeasure(ConfusionOfTables, SymmetricTableMeasure):
 
     @abstractmethod
     def recall_gradient(self, recalls: Floats) -> Floats:
-        """Return the slopes at recalls that all count."""
+        """Return the slopes at recalls that all count.
+
+        Parameters
+        ----------
+        recalls : array of shape (n_classes,)
+            The recall of each class, in [0, 1].
+
+        Returns
+        -------
+        array of shape (n_classes,)
+            The slope with respect to each recall.
+        """
 
     def _value(self, tp: Floats, fp: Floats, fn: Floats, tn: Floats) -> Any:
         return self.rate_value(divide(tp, tp + fn), divide(tn, tn + fp))
@@ -88,7 +99,18 @@ class GMean(_RateMeasure):
         return np.exp(divide(logarithms.sum(axis=-1), np.sum(counts, axis=-1)))
 
     def recall_gradient(self, recalls: Floats) -> Floats:
-        """Return the slopes at recalls that all count."""
+        """Return the slopes at recalls that all count.
+
+        Parameters
+        ----------
+        recalls : array of shape (n_classes,)
+            The recall of each class, in [0, 1].
+
+        Returns
+        -------
+        array of shape (n_classes,)
+            The slope with respect to each recall.
+        """
         known = np.maximum(recalls, _LEAST_RECALL)
         return np.asarray(np.exp(np.log(known).mean()) / (known.size * known))
 
@@ -121,7 +143,18 @@ class HMean(_RateMeasure):
         return divide(np.sum(counts, axis=-1), inverses.sum(axis=-1))
 
     def recall_gradient(self, recalls: Floats) -> Floats:
-        """Return the slopes at recalls that all count."""
+        """Return the slopes at recalls that all count.
+
+        Parameters
+        ----------
+        recalls : array of shape (n_classes,)
+            The recall of each class, in [0, 1].
+
+        Returns
+        -------
+        array of shape (n_classes,)
+            The slope with respect to each recall.
+        """
         known = np.maximum(recalls, _LEAST_RECALL)
         return np.asarray((1.0 / np.mean(1.0 / known)) ** 2 / (known.size * known**2))
 
@@ -154,7 +187,18 @@ class QMean(_RateMeasure):
         return 1.0 - np.sqrt(divide(squares, np.sum(counts, axis=-1)))
 
     def recall_gradient(self, recalls: Floats) -> Floats:
-        """Return the slopes at recalls that all count."""
+        """Return the slopes at recalls that all count.
+
+        Parameters
+        ----------
+        recalls : array of shape (n_classes,)
+            The recall of each class, in [0, 1].
+
+        Returns
+        -------
+        array of shape (n_classes,)
+            The slope with respect to each recall.
+        """
         errors = 1.0 - recalls
         return divide(errors, errors.size * np.sqrt(np.mean(errors**2)))
 
@@ -185,12 +229,38 @@ class MinRate(_RateMeasure):
         return np.min(np.where(counts, recalls, 1.0), axis=-1)
 
     def recall_gradient(self, recalls: Floats, sharpness: float = 1e6) -> Floats:
-        """Return slopes at recalls that all count: those of the least, or of a smooth minimum that is less sharp."""
+        """Return slopes at recalls that all count: those of the least, or of a smooth minimum that is less sharp.
+
+        Parameters
+        ----------
+        recalls : array of shape (n_classes,)
+            The recall of each class, in [0, 1].
+        sharpness : float, default=1e6
+            The greater, the closer the smooth minimum is to the least recall.
+
+        Returns
+        -------
+        array of shape (n_classes,)
+            The slope with respect to each recall; they add up to one.
+        """
         shares = np.exp(-sharpness * (recalls - recalls.min()))
         return np.asarray(shares / shares.sum())
 
     def smooth_minimum(self, recalls: Floats, sharpness: float) -> float:
-        """Return the smooth minimum -log(mean(exp(-s r))) / s of recalls r at a sharpness s, concave in them."""
+        """Return the smooth minimum -log(mean(exp(-s r))) / s of recalls r at a sharpness s, concave in them.
+
+        Parameters
+        ----------
+        recalls : array of shape (n_classes,)
+            The recall of each class, in [0, 1].
+        sharpness : float
+            The factor s; the greater, the closer the result is to the least recall.
+
+        Returns
+        -------
+        float
+            The smooth minimum, at least the least recall.
+        """
         least = float(recalls.min())
         return least - float(np.log(np.mean(np.exp(-sharpness * (recalls - least))))) / sharpness
 

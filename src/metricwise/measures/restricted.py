@@ -32,7 +32,18 @@ class _TopSamples(ABC):
 
     @abstractmethod
     def value(self, tp: Any, fp: Any, fn: Any, tn: Any) -> Any:
-        """Evaluate the measure on one table or on arrays of tables."""
+        """Evaluate the measure on one table or on arrays of tables.
+
+        Parameters
+        ----------
+        tp, fp, fn, tn : float or array
+            Weights of true positives, false positives, false negatives and true negatives.
+
+        Returns
+        -------
+        float or array
+            The measure of each table.
+        """
 
     def score(self, y: ArrayLike, response: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Evaluate scores ``response`` against the truth ``y`` (0 and 1, -1 and 1, or booleans).
@@ -40,6 +51,20 @@ class _TopSamples(ABC):
         The samples of greatest score are predicted positive. Samples tied at the boundary count in part: the
         expectation over breaking ties at random, which does not depend on the order of the samples. With sample weights
         the number of predicted positives is a sum of weights, so that a weight of 2 equals a sample given twice.
+
+        Parameters
+        ----------
+        y : array of shape (n_samples,)
+            True labels: 0 and 1, -1 and 1, or booleans.
+        response : array of shape (n_samples,)
+            Scores: the greater, the more likely a sample is positive.
+        sample_weight : array of shape (n_samples,), optional
+            Weights of the samples; by default all are 1.
+
+        Returns
+        -------
+        float
+            The measure; 1 at best.
         """
         groups = group_by_score(y, response, sample_weight)
         n_pos, n_neg = float(groups.positives.sum()), float(groups.negatives.sum())
@@ -77,7 +102,18 @@ class PRBEP(_TopSamples):
         return float(n_pos)
 
     def value(self, tp: Any, fp: Any, fn: Any, tn: Any) -> Any:
-        """Evaluate tp / (tp + fn) on one table or on arrays of tables."""
+        """Evaluate tp / (tp + fn) on one table or on arrays of tables.
+
+        Parameters
+        ----------
+        tp, fp, fn, tn : float or array
+            Weights of true positives, false positives, false negatives and true negatives.
+
+        Returns
+        -------
+        float or array
+            The measure of each table; 0/0 is 0.
+        """
         return divide(tp, np.add(tp, fn))[()]
 
     def mistakes_per_loss(self, n_pos: float, n_neg: float) -> float:
@@ -162,7 +198,18 @@ class PrecisionAtK(_TopK):
     name: ClassVar[str] = "precision_at_k"
 
     def value(self, tp: Any, fp: Any, fn: Any, tn: Any) -> Any:
-        """Evaluate tp / (tp + fp) on one table or on arrays of tables."""
+        """Evaluate tp / (tp + fp) on one table or on arrays of tables.
+
+        Parameters
+        ----------
+        tp, fp, fn, tn : float or array
+            Weights of true positives, false positives, false negatives and true negatives.
+
+        Returns
+        -------
+        float or array
+            The measure of each table; 0/0 is 0.
+        """
         return divide(tp, np.add(tp, fp))[()]
 
     def mistakes_per_loss(self, n_pos: float, n_neg: float) -> float:
@@ -197,7 +244,18 @@ class RecallAtK(_TopK):
     name: ClassVar[str] = "recall_at_k"
 
     def value(self, tp: Any, fp: Any, fn: Any, tn: Any) -> Any:
-        """Evaluate tp / (tp + fn) on one table or on arrays of tables."""
+        """Evaluate tp / (tp + fn) on one table or on arrays of tables.
+
+        Parameters
+        ----------
+        tp, fp, fn, tn : float or array
+            Weights of true positives, false positives, false negatives and true negatives.
+
+        Returns
+        -------
+        float or array
+            The measure of each table; 0/0 is 0.
+        """
         return divide(tp, np.add(tp, fn))[()]
 
     def mistakes_per_loss(self, n_pos: float, n_neg: float) -> float:
@@ -269,7 +327,22 @@ class RecallAtPrecision:
         object.__setattr__(self, "precision", check_share(self.precision, "precision"))
 
     def score(self, y: ArrayLike, response: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Evaluate scores ``response`` against the truth ``y`` (0 and 1, -1 and 1, or booleans)."""
+        """Evaluate scores ``response`` against the truth ``y`` (0 and 1, -1 and 1, or booleans).
+
+        Parameters
+        ----------
+        y : array of shape (n_samples,)
+            True labels: 0 and 1, -1 and 1, or booleans.
+        response : array of shape (n_samples,)
+            Scores: the greater, the more likely a sample is positive.
+        sample_weight : array of shape (n_samples,), optional
+            Weights of the samples; by default all are 1.
+
+        Returns
+        -------
+        float
+            The greatest recall; 0 if no threshold has the precision.
+        """
         precision, recall = _precision_and_recall(group_by_score(y, response, sample_weight))
         return float(np.max(recall, initial=0.0, where=precision >= self.precision - _ROUNDING))
 
@@ -304,6 +377,21 @@ class PrecisionAtRecall:
         object.__setattr__(self, "recall", check_share(self.recall, "recall"))
 
     def score(self, y: ArrayLike, response: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Evaluate scores ``response`` against the truth ``y`` (0 and 1, -1 and 1, or booleans)."""
+        """Evaluate scores ``response`` against the truth ``y`` (0 and 1, -1 and 1, or booleans).
+
+        Parameters
+        ----------
+        y : array of shape (n_samples,)
+            True labels: 0 and 1, -1 and 1, or booleans.
+        response : array of shape (n_samples,)
+            Scores: the greater, the more likely a sample is positive.
+        sample_weight : array of shape (n_samples,), optional
+            Weights of the samples; by default all are 1.
+
+        Returns
+        -------
+        float
+            The greatest precision; 0 without positives.
+        """
         precision, recall = _precision_and_recall(group_by_score(y, response, sample_weight))
         return float(np.max(precision, initial=0.0, where=recall >= self.recall - _ROUNDING))

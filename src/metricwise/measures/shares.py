@@ -81,12 +81,35 @@ class Share(EvaluatesTable):
         )
 
     def counts(self, *table: Any) -> tuple[Any, Any]:
-        """Return the samples of the kind, and of the wider kind, for tables given as tp, fp, fn, tn."""
+        """Return the samples of the kind, and of the wider kind, for tables given as tp, fp, fn, tn.
+
+        Parameters
+        ----------
+        *table : float or array
+            Weights of true positives, false positives, false negatives and true negatives.
+
+        Returns
+        -------
+        tuple of two floats or arrays
+            The weight of the samples of the kind, and of those of the wider kind.
+        """
         cells = _SHARES[self.name]
         return sum(np.asarray(table[i]) for i in cells.of), sum(np.asarray(table[i]) for i in cells.among)
 
     def outcomes(self, truth: Mask, predicted: Mask) -> tuple[Mask, Mask]:
-        """Return which samples are of the kind, and which are of the wider kind, given truth and predictions.
+        """Return which samples are of the kind and which are of the wider kind.
+
+        Parameters
+        ----------
+        truth : array of bool
+            Which samples are positive.
+        predicted : array of bool
+            Which samples are predicted positive.
+
+        Returns
+        -------
+        tuple of two arrays of bool
+            Membership in the kind, and in the wider kind, of every sample.
 
         Examples
         --------

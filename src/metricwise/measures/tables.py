@@ -75,14 +75,38 @@ class EvaluatesTable(ABC):
         """Evaluate the measure on one table or on arrays of tables, which broadcast.
 
         Counts may be weights. Negative counts, which rounding can produce, are taken as zero.
+
+        Parameters
+        ----------
+        tp, fp, fn, tn : float or array
+            Weights of true positives, false positives, false negatives and true negatives.
+
+        Returns
+        -------
+        float or array
+            The measure of each table.
         """
         counts = (np.maximum(np.asarray(count, np.float64), 0.0) for count in (tp, fp, fn, tn))
         return self._value(*np.broadcast_arrays(*counts))[()]
 
     def score(self, y: ArrayLike, response: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Evaluate predicted labels ``response`` against the truth ``y``.
+        """Evaluate predicted labels ``response`` against the true labels ``y``.
 
         Both hold 0 and 1, -1 and 1, or booleans.
+
+        Parameters
+        ----------
+        y : array of shape (n_samples,)
+            True labels: 0 and 1, -1 and 1, or booleans.
+        response : array of shape (n_samples,)
+            Predicted labels, in the same form.
+        sample_weight : array of shape (n_samples,), optional
+            Weights of the samples; by default all are 1.
+
+        Returns
+        -------
+        float
+            The measure of the labels.
         """
         table = contingency_table(y, response, sample_weight)
         return float(self.value(table.tp, table.fp, table.fn, table.tn))
