@@ -148,7 +148,14 @@ class RiverClassifier(_Base):  # type: ignore[misc]
         Parameters
         ----------
         x : dict
-            Its features.
+            Its features: numbers, booleans, texts, or None where missing.
+        **_ : dict
+            Ignored; other models of river have options.
+
+        Returns
+        -------
+        label or None
+            The class.
         """
         return self._predict([x])[0]
 
@@ -159,6 +166,11 @@ class RiverClassifier(_Base):  # type: ignore[misc]
         ----------
         X : data frame of shape (n_samples, n_columns)
             The samples.
+
+        Returns
+        -------
+        series of shape (n_samples,)
+            The classes, with the index of X; empty before any sample was learnt from.
         """
         import pandas as pd
 
@@ -172,7 +184,14 @@ class RiverClassifier(_Base):  # type: ignore[misc]
         Parameters
         ----------
         x : dict
-            Its features.
+            Its features: numbers, booleans, texts, or None where missing.
+        **_ : dict
+            Ignored; other models of river have options.
+
+        Returns
+        -------
+        dict
+            The probabilities by class; empty before any sample was learnt from.
 
         Raises
         ------
@@ -194,6 +213,11 @@ class RiverClassifier(_Base):  # type: ignore[misc]
         ----------
         X : data frame of shape (n_samples, n_columns)
             The samples.
+
+        Returns
+        -------
+        data frame of shape (n_samples, n_classes)
+            The probabilities, with the index of X and one column per class seen.
 
         Raises
         ------

@@ -369,6 +369,16 @@ def measure_names(estimator: str | type | None = None) -> tuple[str, ...]:
     estimator : str or class, optional
         An estimator such as "MultivariateSVC".
 
+    Returns
+    -------
+    tuple of str
+        The names, as `metricwise.get_measure` takes them.
+
+    Raises
+    ------
+    ValueError
+        If the estimator is unknown, or not trained for a measure.
+
     Examples
     --------
     >>> from metricwise import measure_names

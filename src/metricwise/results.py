@@ -15,12 +15,32 @@ from metricwise._typing import Floats
 
 
 class DegenerateOptimumWarning(UserWarning):
-    """The surrogate is least at w = 0, whatever the cost of mistakes."""
+    """The surrogate is least at w = 0, whatever the cost of mistakes.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> from metricwise import DegenerateOptimumWarning, MultivariateSVC
+    >>> X, y = np.random.default_rng(0).normal(size=(400, 2)), np.arange(400) % 40 == 0  # no feature tells the classes apart
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     model = MultivariateSVC("f1", threshold=0.0).fit(X, y)
+    >>> any(issubclass(one.category, DegenerateOptimumWarning) for one in caught)
+    True
+    """
 
 
 @stored_fields(version=1)
 class Status(Enum):
-    """Why training ended."""
+    """Why training ended.
+
+    Examples
+    --------
+    >>> from metricwise import Status
+    >>> Status("optimal").reached_tolerance, Status.MAX_ITER.reached_tolerance
+    (True, False)
+    """
 
     OPTIMAL = "optimal"
     """The duality gap reached the tolerance."""
@@ -149,6 +169,13 @@ class StreamEntry:
         The dual variables alpha and beta (SPADE), or the challenge level (STAMP).
     seconds_left : float, optional
         How long the passes still allowed would take, where the number of samples is known.
+
+    Examples
+    --------
+    >>> from metricwise import StreamEntry
+    >>> entry = StreamEntry(n_samples=5000, seconds=2.0, measure=0.75)
+    >>> entry.samples_per_second, entry.objective
+    (2500.0, 0.25)
     """
 
     n_samples: int
@@ -174,7 +201,20 @@ Entry = TypeVar("Entry", HistoryEntry, StreamEntry)
 @stored_fields(version=1)
 @dataclass(frozen=True)
 class History(Sequence[Entry]):
-    """The iterations, or the evaluations of a stream, in order."""
+    """The iterations, or the evaluations of a stream, in order.
+
+    Parameters
+    ----------
+    entries : tuple of HistoryEntry or StreamEntry, default=()
+        The iterations or evaluations, oldest first.
+
+    Examples
+    --------
+    >>> from metricwise import History, StreamEntry
+    >>> history = History((StreamEntry(100, 0.1, 0.5), StreamEntry(200, 0.2, 0.75)))
+    >>> history[-1].measure, [entry.n_samples for entry in history]
+    (0.75, [100, 200])
+    """
 
     entries: tuple[Entry, ...] = ()
 
@@ -271,6 +311,17 @@ class Fallback:
         The weight of a positive sample relative to that of a negative one.
     degenerate : Result
         The result for the measure itself, whose certificate shows that no weights are better than w = 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from metricwise import MultivariateSVC
+    >>> random = np.random.default_rng(0)
+    >>> X, y = random.normal(size=(400, 5)), np.arange(400) % 40 == 0
+    >>> X[:, 0] += 0.5 * y
+    >>> result = MultivariateSVC("f1").fit(X, y).result_
+    >>> result.status.value, result.fallback.positive_weight > 1.0
+    ('fallback', True)
     """
 
     positive_weight: float
@@ -283,6 +334,33 @@ class Result:
     """A solution with its certificate and history.
 
     Where the surrogate of the measure is degenerate, they belong to a weighted accuracy: see ``fallback``.
+
+    Parameters
+    ----------
+    weights : array
+        Weights of the features, then the intercept if there is one; with a kernel, coefficients of samples.
+    certificate : Certificate
+        Bounds of the smallest objective.
+    status : Status
+        Why training ended.
+    n_iter : int
+        Number of iterations.
+    seconds : float
+        Time spent.
+    history : History
+        The bounds after every iteration.
+    witness : Witness
+        The labellings whose convex combination proves the lower bound.
+    fallback : Fallback or None, default=None
+        How a weighted accuracy was trained for, if the surrogate of the measure is degenerate.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from metricwise import MultivariateSVC
+    >>> result = MultivariateSVC("f1").fit(*make_classification(random_state=0)).result_
+    >>> result.status.value, result.certificate.relative <= 1e-3, result.fallback
+    ('optimal', True, None)
     """
 
     weights: Floats = field(repr=False)
@@ -356,11 +434,21 @@ class StreamResult:
         Time spent.
     history : History
         The measure on samples not learnt from, and the dual variables, at every evaluation.
+    certificate : None
+        Always None.
     bytes_moved : int
         Bytes of arrays that were exchanged with the workers of a cluster; 0 for samples in memory.
     positive_share : float
         Weight of the positives, as a share of the samples by which weights were updated: about that of the stream. For
         more than two classes, that of the first.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from metricwise import SPADEClassifier
+    >>> result = SPADEClassifier("g_mean").fit(*make_classification(random_state=0)).result_
+    >>> result.certificate is None, result.n_passes >= 1
+    (True, True)
     """
 
     weights: Floats = field(repr=False)

@@ -40,7 +40,20 @@ _TEXT = re.compile(
 
 
 class UnreachableGuaranteeError(ValueError):
-    """No threshold can guarantee the constraints; the message reports what can be guaranteed."""
+    """No threshold can guarantee the constraints; the message reports what can be guaranteed.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from metricwise import PlugInClassifier, UnreachableGuaranteeError
+    >>> X, y = make_classification(400, weights=[0.9], flip_y=0.1, random_state=0)
+    >>> try:
+    ...     PlugInClassifier(LogisticRegression(), subject_to=[("precision", ">=", 0.99)]).fit(X, y)
+    ... except UnreachableGuaranteeError as error:
+    ...     print(error)
+    no threshold ... precision >= 0.99 ...
+    """
 
 
 @stored_fields(version=2)

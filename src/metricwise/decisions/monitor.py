@@ -149,6 +149,7 @@ class GuaranteeMonitor:
         Returns
         -------
         self
+            The monitor itself, so that calls can be chained.
         """
         labels, outcomes, n_given = self._encode(y_true, y_pred)
         last = self._last if order is None else check_order(order, n_given, self._last)
@@ -185,6 +186,7 @@ class GuaranteeMonitor:
         Returns
         -------
         self
+            The monitor itself, so that calls can be chained.
         """
         if self._scores is None:
             raise ValueError(
@@ -227,7 +229,13 @@ class GuaranteeMonitor:
         return None if self._scores is None else self._scores.warning_at
 
     def history(self) -> list[History]:
-        """Return the course of each guarantee, at up to 256 evenly spaced numbers of counted outcomes."""
+        """Return the course of each guarantee, at up to 256 evenly spaced numbers of counted outcomes.
+
+        Returns
+        -------
+        list of History
+            One per guarantee, in the order of the constraints.
+        """
         return [watch.history for watch in self._watches]
 
     @property
@@ -236,7 +244,18 @@ class GuaranteeMonitor:
         return tuple(self._watches)
 
     def is_like(self, other: GuaranteeMonitor) -> bool:
-        """Return whether another monitor watches the same guarantees of the same model at the same alpha."""
+        """Return whether another monitor watches the same guarantees of the same model at the same alpha.
+
+        Parameters
+        ----------
+        other : GuaranteeMonitor
+            The other monitor.
+
+        Returns
+        -------
+        bool
+            Whether guarantees, model and alpha are the same.
+        """
         return bool(
             self.alpha == other.alpha
             and [watch.constraint for watch in self._watches] == [watch.constraint for watch in other._watches]

@@ -26,6 +26,13 @@ _WIDEST_INTERVAL = 0.4  # of the share of a class, for an estimate to be accepte
 class UndeterminedPriorError(ValueError):
     """Unlabelled samples do not determine the class priors: too few, or scored alike in all classes.
 
+    Parameters
+    ----------
+    message : str
+        What the samples leave open.
+    interval : pair of arrays of shape (n_classes,)
+        Intervals of 90 % of the shares.
+
     Attributes
     ----------
     interval : pair of arrays of shape (n_classes,)

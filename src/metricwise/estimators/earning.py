@@ -127,6 +127,11 @@ class EarningClassifier(GroupThresholdedClassifier):
             Groups of the samples, for constraints by group; by default columns of X. Needed for thresholds per group.
         tp, fp, fn, tn : array of shape (n_samples,), optional
             For a `Profit`: what each sample earns as a true positive, false positive, false negative and true negative.
+
+        Returns
+        -------
+        float
+            The measure; for a `Profit` the total profit, for a cost the total cost.
         """
         check_is_fitted(self, "measure_")
         given = {"tp": tp, "fp": fp, "fn": fn, "tn": tn}
@@ -162,6 +167,11 @@ class EarningClassifier(GroupThresholdedClassifier):
             Groups of the samples, for constraints by group; by default columns of X. Needed for thresholds per group.
         tp, fp, fn, tn : array of shape (n_samples,), optional
             What each sample earns as a true positive, false positive, false negative and true negative.
+
+        Returns
+        -------
+        float
+            The savings: 1 if the decisions cost nothing, 0 if they are as good as the better constant decision.
 
         Raises
         ------
@@ -216,6 +226,18 @@ class EarningClassifier(GroupThresholdedClassifier):
             Groups of the samples, for constraints by group; by default columns of X. Needed for thresholds per group.
         tp, fp, fn, tn : array of shape (n_samples,), optional
             What each sample earns as a true positive, false positive, false negative and true negative.
+
+        Returns
+        -------
+        tuple of two floats
+            The lower and the upper end.
+
+        Raises
+        ------
+        TypeError
+            If the measure is neither a `Profit` nor a `CostMatrix`.
+        ValueError
+            If ``confidence`` is not between 0 and 1, or the better constant decision neither earns nor costs anything.
         """
         check_is_fitted(self, "measure_")
         if not 0.0 < confidence < 1.0:

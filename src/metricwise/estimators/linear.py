@@ -130,6 +130,16 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
             Their labels. May be left out if X is on disk and has labels.
         sample_weight : array of shape (n_samples,), optional
             Weights of the samples.
+
+        Returns
+        -------
+        float
+            The measure; less is better if it is a cost.
+
+        Raises
+        ------
+        ValueError
+            If there are no labels, or some that the model was not trained with.
         """
         y = labels_of(X, y)
         if y is None:

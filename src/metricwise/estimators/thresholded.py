@@ -137,7 +137,8 @@ class ThresholdedClassifier(ClassifierMixin, BaseEstimator):
 
         Returns
         -------
-        array of shape (n_samples,) or (n_samples, n_labels); a CSR matrix if the labels of training were sparse
+        array or CSR matrix of shape (n_samples,) or (n_samples, n_labels)
+            Classes, or zeros and ones; a CSR matrix if the labels of training were sparse.
         """
         check_is_fitted(self, "measure_")
         return self._task.labels(self.decision_function(X))
@@ -153,6 +154,11 @@ class ThresholdedClassifier(ClassifierMixin, BaseEstimator):
             Their labels.
         sample_weight : array of shape (n_samples,), optional
             Weights of the samples.
+
+        Returns
+        -------
+        float
+            The measure; less is better if it is a cost.
         """
         check_is_fitted(self, "measure_")
         return self._task.score(
@@ -168,6 +174,16 @@ class ThresholdedClassifier(ClassifierMixin, BaseEstimator):
             Number of new samples; by default infinitely many, of which a total cost is that of as many as in training.
         confidence : float, default=0.9
             The probability.
+
+        Returns
+        -------
+        tuple of two floats
+            The lower and the upper end.
+
+        Raises
+        ------
+        ValueError
+            If ``n_samples`` or ``confidence`` is out of range, or the model holds no posterior.
 
         Examples
         --------

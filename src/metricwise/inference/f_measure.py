@@ -27,7 +27,21 @@ from metricwise.threads import available_threads, block_bounds, run_blocks
 
 
 class LabelSets(NamedTuple):
-    """Labels (0 or 1), and their expected F-measure: a float for one instance, an array for a batch."""
+    """Labels (0 or 1) and their expected F-measure, of one instance or a batch.
+
+    Parameters
+    ----------
+    labels : array of int8, of shape (n_labels,) or (n_instances, n_labels)
+        Zeros and ones.
+    expected : float or array of shape (n_instances,)
+        Expected F-measure of these labels.
+
+    Examples
+    --------
+    >>> from metricwise.inference import gfm, multinomial, LabelSets
+    >>> LabelSets([1, 0, 1], 0.8).expected
+    0.8
+    """
 
     labels: LabelMatrix
     expected: Any

@@ -21,7 +21,7 @@ _PART = 1 << 16  # samples processed at a time, so that the values of all blocks
 class ExpectedFLabels(NamedTuple):
     """Labels of one long vector, with threshold, expected F-measure and its error.
 
-    Attributes
+    Parameters
     ----------
     labels : int8 array
         0 or 1 for each sample.
@@ -31,6 +31,13 @@ class ExpectedFLabels(NamedTuple):
         The expected F-measure of the labels.
     error : float
         The true value differs from ``expected`` by at most this, and no labels exceed ``expected`` by more.
+
+    Examples
+    --------
+    >>> from metricwise.inference import expected_f_labels
+    >>> found = expected_f_labels([0.9, 0.6, 0.2, 0.1], return_details=True)
+    >>> found.labels.tolist(), round(found.expected, 3)
+    ([1, 1, 0, 0], 0.762)
     """
 
     labels: LabelMatrix

@@ -214,6 +214,11 @@ def best_threshold(
     error : float
         Scores that differ by less are the same.
 
+    Returns
+    -------
+    BestThreshold
+        The threshold, and the value of the measure with it.
+
     Examples
     --------
     >>> import numpy as np
@@ -231,6 +236,22 @@ def fraction_threshold(scores: Floats, fraction: float, weights: Floats | None =
     """Return the threshold above which the given fraction of the samples (by weight) lies, as nearly as ties allow.
 
     Scores that differ by less than ``error`` are ties.
+
+    Parameters
+    ----------
+    scores : array of shape (n_samples,)
+        Greater means more positive.
+    fraction : float
+        Share of the samples to select, by weight.
+    weights : array of shape (n_samples,), optional
+        Weights of the samples.
+    error : float, default=0.0
+        Scores that differ by less are the same.
+
+    Returns
+    -------
+    float
+        The threshold.
 
     Examples
     --------
@@ -271,6 +292,11 @@ def threshold_for(
         Share of the samples to select instead of the share that the measure asks for on these samples.
     error : float
         Scores that differ by less are the same.
+
+    Returns
+    -------
+    float
+        The threshold.
 
     Examples
     --------

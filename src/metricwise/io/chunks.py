@@ -18,7 +18,7 @@ from metricwise.io.spec import FileSpec
 class Chunk(NamedTuple):
     """Consecutive rows of a file.
 
-    Attributes
+    Parameters
     ----------
     X : ndarray or csr_matrix of shape (n_rows, n_features)
         The features: compressed sparse rows from svmlight files and of hashed columns, else a C-contiguous array.

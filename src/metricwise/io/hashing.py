@@ -119,6 +119,7 @@ class HashedColumns:
         Returns
         -------
         csr_matrix of shape (n_samples, n_features)
+            The numbers of the columns, followed by the hashed features.
         """
         absent = [name for name in self.names if name not in frame.columns]
         if absent:
@@ -139,7 +140,20 @@ class HashedColumns:
         return np.array([None if value is None or value != value else value for value in values], dtype=object)
 
     def transform_columns(self, columns: Sequence[NDArray[Any]], dtype: Any = np.float64) -> sparse.csr_matrix:
-        """Return the features of columns in the order of training: floats, or objects with None where missing."""
+        """Return the features of columns in the order of training.
+
+        Parameters
+        ----------
+        columns : sequence of arrays of shape (n_samples,)
+            Floats, or objects with None where missing, in the order of ``names``.
+        dtype : dtype, default=float64
+            Type of the features.
+
+        Returns
+        -------
+        csr_matrix of shape (n_samples, n_features)
+            The numbers of the columns, followed by the hashed features.
+        """
         from sklearn.feature_extraction import FeatureHasher
 
         numbers = [values for values, kind in zip(columns, self.kinds, strict=True) if kind == "number"]

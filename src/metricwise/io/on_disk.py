@@ -144,6 +144,11 @@ class DiskData:
         ----------
         which : iterable of int, optional
             Numbers of the blocks, in the order in which they are read; all of them by default.
+
+        Yields
+        ------
+        tuple of int and array or csr_matrix
+            The index of the first sample of the block, and its samples.
         """
         numbers = range(len(self.bounds) - 1) if which is None else which
         for block, matrix in read_ahead(self._layout, [int(number) for number in numbers]):
@@ -254,6 +259,7 @@ def open(
     Returns
     -------
     DiskData
+        The samples, with their labels and weights if the file has them.
 
     Raises
     ------

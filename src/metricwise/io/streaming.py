@@ -140,6 +140,11 @@ class Stream:
         start : int, default=0
             The number of chunks to skip.
 
+        Returns
+        -------
+        iterator of Chunk
+            Yields the chunks from number ``start`` on.
+
         Yields
         ------
         Chunk

@@ -26,7 +26,7 @@ _FORMATS: tuple[Format, ...] = ("csv", "svmlight", "arff", "parquet")
 class Table:
     """Labelled rows.
 
-    Attributes
+    Parameters
     ----------
     X : data frame or csr_matrix of shape (n_rows, n_features)
         Numbers, nan where missing, and categories; sparse from svmlight files and sparse rows of numbers.

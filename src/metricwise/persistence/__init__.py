@@ -48,6 +48,12 @@ class ModelDescription:
         The `fingerprint` of the data that it was trained on.
     sha256 : str
         The checksum of the file.
+
+    Examples
+    --------
+    >>> from metricwise.persistence import ModelDescription
+    >>> ModelDescription("metricwise.MultivariateSVC", {"metricwise": "0.1.0"}, None, None, sha256="").versions
+    {'metricwise': '0.1.0'}
     """
 
     model: str
@@ -262,10 +268,27 @@ def describe(path: PathLike) -> ModelDescription:
     path : str or path
         The file.
 
+    Returns
+    -------
+    ModelDescription
+        The class of the model, versions, command, data and checksum.
+
     Raises
     ------
     ModelFileError
         If the file is no model file or is damaged.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from sklearn.datasets import make_classification
+    >>> from metricwise import MultivariateSVC, save
+    >>> from metricwise.persistence import describe
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "model.mw")
+    ...     save(MultivariateSVC().fit(*make_classification(random_state=0)), path)
+    ...     describe(path).model
+    'metricwise.MultivariateSVC'
     """
     from metricwise.persistence.container import open_container
 

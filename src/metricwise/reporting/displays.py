@@ -85,6 +85,7 @@ class MeasureCurveDisplay:
         Returns
         -------
         self
+            The display, whose ``ax_`` and ``figure_`` hold the drawing.
         """
         self.ax_ = axes_for(ax)
         self.figure_ = self.ax_.figure

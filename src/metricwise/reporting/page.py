@@ -34,7 +34,7 @@ _FEWEST_STEPS = 150
 class Report:
     """A report as one self-contained HTML page.
 
-    Attributes
+    Parameters
     ----------
     html : str
         The page.
@@ -44,6 +44,12 @@ class Report:
         Its interval.
     card : dict
         The model card: what the page's last section shows, as data that JSON can hold.
+
+    Examples
+    --------
+    >>> from metricwise import Report
+    >>> Report("<!doctype html>", value=0.8, interval=(0.7, 0.9), card={})
+    Report(value=0.8, interval=(0.7, 0.9))
     """
 
     html: str = field(repr=False)

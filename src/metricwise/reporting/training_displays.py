@@ -69,6 +69,7 @@ class ConvergenceDisplay:
         Returns
         -------
         self
+            The display, whose ``ax_`` and ``figure_`` hold the drawing.
         """
         self.ax_ = axes_for(ax)
         self.figure_ = self.ax_.figure
@@ -166,6 +167,7 @@ class LeaderboardDisplay:
         Returns
         -------
         self
+            The display, whose ``ax_`` and ``figure_`` hold the drawing.
         """
         self.ax_ = axes_for(ax)
         self.figure_ = self.ax_.figure

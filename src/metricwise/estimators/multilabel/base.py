@@ -107,6 +107,7 @@ class MultiLabelClassifier(RoutesGroups, ClassifierMixin, BaseEstimator):
         Returns
         -------
         self
+            The fitted estimator.
         """
         self._validate_params()
         self._check_rule()
@@ -202,6 +203,7 @@ class MultiLabelClassifier(RoutesGroups, ClassifierMixin, BaseEstimator):
         Returns
         -------
         array of shape (n_samples, n_labels)
+            Marginal probabilities of the labels.
         """
         check_is_fitted(self, "n_labels_")
         return self._marginals(validate_samples(self, X, reset=False))
@@ -216,7 +218,8 @@ class MultiLabelClassifier(RoutesGroups, ClassifierMixin, BaseEstimator):
 
         Returns
         -------
-        array of shape (n_samples, n_labels), or a CSR matrix if the labels of training were sparse
+        array or CSR matrix of shape (n_samples, n_labels)
+            Zeros and ones; a CSR matrix if the labels of training were sparse.
         """
         return self._task.labels(self._margins(X))
 
@@ -243,6 +246,11 @@ class MultiLabelClassifier(RoutesGroups, ClassifierMixin, BaseEstimator):
             Their labels.
         sample_weight : array of shape (n_samples,), optional
             Weights of the samples.
+
+        Returns
+        -------
+        float
+            The F-measure, 1 at best.
         """
         return self._task.score(y, self._margins(X), sample_weight)
 

@@ -206,6 +206,7 @@ class ProbabilisticClassifierChain(MultiLabelClassifier):
         Returns
         -------
         array of int8, of shape (n_instances, n_samples, n_labels)
+            The label vectors: zeros and ones.
         """
         check_is_fitted(self, "n_labels_")
         X = validate_samples(self, X, reset=False)
@@ -235,7 +236,8 @@ class ProbabilisticClassifierChain(MultiLabelClassifier):
 
         Returns
         -------
-        array of shape (n_instances, n_labels), or a CSR matrix if the labels of training were sparse
+        array or CSR matrix of shape (n_instances, n_labels)
+            Zeros and ones; a CSR matrix if the labels of training were sparse.
         """
         return self._task.labels(self._joint_mode(validate_samples(self, X, reset=False)))
 

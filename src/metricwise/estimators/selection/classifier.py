@@ -282,6 +282,12 @@ class MetricClassifier(RoutesGroups, PredictsChunks, ClientOfFit):
         Returns
         -------
         self
+            The fitted estimator.
+
+        Raises
+        ------
+        UnreachableGuaranteeError
+            If no threshold of the selected model can guarantee the constraints.
         """
         self._validate_params()
         given = {"tp": tp, "fp": fp, "fn": fn, "tn": tn}
@@ -457,6 +463,12 @@ class MetricClassifier(RoutesGroups, PredictsChunks, ClientOfFit):
         self._explanation = mention_new_threshold(self._explanation, self.threshold_)
 
     def explain(self) -> str:
-        """Return which candidates were selected and why, as text."""
+        """Return which candidates were selected and why, as text.
+
+        Returns
+        -------
+        str
+            Several lines: data, candidates, what was selected and what it is expected to reach.
+        """
         check_is_fitted(self, "measure_")
         return self._explanation

@@ -213,6 +213,7 @@ class StreamingClassifier(LinearClassifier):
         Returns
         -------
         self
+            The fitted estimator.
         """
         measure = self._check_measure()
         X, y, sample_weight = data_of_cluster(self, X, y, sample_weight, client)
@@ -270,6 +271,7 @@ class StreamingClassifier(LinearClassifier):
         Returns
         -------
         self
+            The fitted estimator.
         """
         refuse_dask_in_order("partial_fit", X)
         started = time.perf_counter()
@@ -331,6 +333,7 @@ class StreamingClassifier(LinearClassifier):
         Returns
         -------
         self
+            The fitted estimator.
         """
         refuse_dask_in_order("fit_stream", source)
         measure = self._check_measure()

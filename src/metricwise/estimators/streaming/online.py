@@ -245,6 +245,7 @@ class OnlineMetricClassifier(OnlinePredictor):
         Returns
         -------
         self
+            The fitted estimator.
         """
         measure = self._check_measure()
         with guard_fit(self), show_progress(type(self).__name__, self.verbose):
@@ -276,6 +277,7 @@ class OnlineMetricClassifier(OnlinePredictor):
         Returns
         -------
         self
+            The fitted estimator.
         """
         model = vars(self).get("_model")
         if model is None or classes is not None or not self._is_plain(X, y):
@@ -321,6 +323,7 @@ class OnlineMetricClassifier(OnlinePredictor):
         Returns
         -------
         self
+            The fitted estimator.
         """
         refuse_dask_in_order("fit_stream", source)
         measure = self._check_measure()

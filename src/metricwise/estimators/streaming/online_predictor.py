@@ -60,7 +60,8 @@ class OnlinePredictor(ClassifierMixin, BaseEstimator):
 
         Returns
         -------
-        array of shape (n_samples,) or (n_samples, n_labels); a CSR matrix if the labels of training were sparse
+        array or CSR matrix of shape (n_samples,) or (n_samples, n_labels)
+            Classes, or zeros and ones; a CSR matrix if the labels of training were sparse.
         """
         margins = self.decision_function(X)
         return self._task.labels(margins)
@@ -78,7 +79,8 @@ class OnlinePredictor(ClassifierMixin, BaseEstimator):
 
         Returns
         -------
-        array of shape (n_samples,) or (n_samples, n_labels); a CSR matrix if the labels of training were sparse
+        array or CSR matrix of shape (n_samples,) or (n_samples, n_labels)
+            Classes, or zeros and ones; a CSR matrix if the labels of training were sparse.
         """
         check_is_fitted(self, "_model")
         X = validate_samples(self, X, reset=False, order="C", largest=LARGEST)
@@ -96,6 +98,7 @@ class OnlinePredictor(ClassifierMixin, BaseEstimator):
         Returns
         -------
         array of shape (n_samples, n_classes) or (n_samples, n_labels)
+            Probabilities of the classes, in the order of ``classes_``, or of the labels.
         """
         chances = self._chances(X)
         if self._task.is_multilabel:
@@ -116,6 +119,11 @@ class OnlinePredictor(ClassifierMixin, BaseEstimator):
             Their labels.
         sample_weight : array of shape (n_samples,), optional
             Weights of the samples.
+
+        Returns
+        -------
+        float
+            The measure; less is better if it is a cost.
         """
         margins = self.decision_function(X)
         return self._task.score(y, margins, sample_weight)

@@ -156,6 +156,7 @@ class BatchClassifier(LinearClassifier):
         Returns
         -------
         self
+            The fitted estimator.
         """
         self._validate_params()
         measure = get_measure(self.measure)

@@ -198,6 +198,7 @@ class RankingSVC(BaseEstimator):
         Returns
         -------
         self
+            The fitted estimator.
         """
         self._validate_params()
         _warn_without_groups(groups)
@@ -293,6 +294,11 @@ class RankingSVC(BaseEstimator):
             Weights of the queries in the mean, equal for all samples of a query.
         groups : array of shape (n_samples,), optional
             The query of every sample; without it all samples are one query, with a warning.
+
+        Returns
+        -------
+        float
+            The mean; 1 at best.
         """
         _warn_without_groups(groups)
         scores = self.predict(X)

@@ -123,14 +123,14 @@ class SparseCodingClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         the measure is degenerate and the threshold is not a number, the weights of the atoms are trained for a weighted
         accuracy, with the threshold for the measure: ``status`` is then "fallback", and ``fallback`` holds the details.
 
+    See Also
+    --------
+    MultivariateSVC : The same classifier on features as they are.
+
     Notes
     -----
     A sample of weight 2 counts as two such samples in all terms, and is coded once: the objective is convex in the
     codes, so equal samples of a class may have equal ones.
-
-    See Also
-    --------
-    MultivariateSVC : The same classifier on features as they are.
 
     References
     ----------
@@ -246,6 +246,7 @@ class SparseCodingClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         Returns
         -------
         array of shape (n_samples, n_atoms) or (n_samples, n_classes * n_atoms)
+            The codes; most of their entries are zero.
         """
         check_is_fitted(self, "result_")
         design = make_design(validate_samples(self, X, reset=False), threads=available_threads())

@@ -285,6 +285,11 @@ class PlugInClassifier(RoutesGroups, MetaEstimatorMixin, PredictsByLearner, Clie
         Returns
         -------
         self
+
+        Raises
+        ------
+        UnreachableGuaranteeError
+            If no threshold can guarantee the constraints.
         """
         self._validate_params()
         measure, strategy = get_measure(self.measure), self._strategy()

@@ -239,6 +239,12 @@ class TriageClassifier(RoutesGroups, MetaEstimatorMixin, ThresholdedClassifier):
         Returns
         -------
         self
+            The fitted estimator.
+
+        Raises
+        ------
+        UnreachableGuaranteeError
+            If no two thresholds can guarantee the constraints.
         """
         self._validate_params()
         measure, constraints = get_measure(self.measure), self._parse_constraints()
@@ -381,6 +387,7 @@ class TriageClassifier(RoutesGroups, MetaEstimatorMixin, ThresholdedClassifier):
         Returns
         -------
         array of shape (n_samples, 2)
+            Probabilities of the negative and the positive class, in the order of ``classes_``.
         """
         check_is_fitted(self, "measure_")
         return self._task.learner_probabilities(self.estimator_, X)
@@ -396,6 +403,7 @@ class TriageClassifier(RoutesGroups, MetaEstimatorMixin, ThresholdedClassifier):
         Returns
         -------
         array of bool, of shape (n_samples,)
+            Whether the score of a sample lies between the two thresholds.
         """
         check_is_fitted(self, "measure_")
         return self._decision.window.holds(self._scores(X))
@@ -409,6 +417,11 @@ class TriageClassifier(RoutesGroups, MetaEstimatorMixin, ThresholdedClassifier):
             New samples.
         sample_weight : array of shape (n_samples,), optional
             Weights of the samples.
+
+        Returns
+        -------
+        float
+            The share, by weight.
         """
         return float(np.average(self.needs_review(X), weights=sample_weight))
 
@@ -423,6 +436,16 @@ class TriageClassifier(RoutesGroups, MetaEstimatorMixin, ThresholdedClassifier):
             Their labels.
         sample_weight : array of shape (n_samples,), optional
             Weights of the samples.
+
+        Returns
+        -------
+        float
+            The measure of the other samples.
+
+        Raises
+        ------
+        ValueError
+            If all samples are sent to review.
         """
         check_is_fitted(self, "measure_")
         labels = np.asarray(y)

@@ -51,6 +51,16 @@ def to_onnx(model: Any, X: Any) -> Any:
     those of LightGBM, XGBoost and CatBoost) are compared in it; missing values go where they went in training. Other
     learners are as precise as their ONNX operators: mostly single precision, so that a sample that is on the threshold
     but for rounding can get the other label.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import make_classification
+    >>> from metricwise import MultivariateSVC, to_onnx
+    >>> X, y = make_classification(random_state=0)
+    >>> graph = to_onnx(MultivariateSVC().fit(X, y), X)
+    >>> [output.name for output in graph.graph.output]
+    ['label', 'scores']
     """
     try:
         import skl2onnx

@@ -236,6 +236,11 @@ class AdaptedSVC(RoutesGroups, MetaEstimatorMixin, ThresholdedClassifier, NamedE
         ----------
         deep : bool
             Whether to look into the inputs.
+
+        Returns
+        -------
+        dict
+            Values by name.
         """
         params: dict[str, Any] = self._get_params("estimators", deep=deep)
         return params
@@ -247,6 +252,11 @@ class AdaptedSVC(RoutesGroups, MetaEstimatorMixin, ThresholdedClassifier, NamedE
         ----------
         **params : dict
             Parameters by name.
+
+        Returns
+        -------
+        self
+            The estimator, so that calls can be chained.
         """
         self._set_params("estimators", **params)
         return self
@@ -283,6 +293,7 @@ class AdaptedSVC(RoutesGroups, MetaEstimatorMixin, ThresholdedClassifier, NamedE
         Returns
         -------
         self
+            The fitted estimator.
         """
         self._validate_params()
         measure = get_measure(self.measure)

@@ -252,6 +252,7 @@ class CostSensitiveClassifier(PlugInClassifier):
         Returns
         -------
         self
+            The fitted estimator.
         """
         self._validate_params()
         measure = get_measure(self.measure)
