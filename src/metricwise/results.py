@@ -22,7 +22,8 @@ class DegenerateOptimumWarning(UserWarning):
     >>> import warnings
     >>> import numpy as np
     >>> from metricwise import DegenerateOptimumWarning, MultivariateSVC
-    >>> X, y = np.random.default_rng(0).normal(size=(400, 2)), np.arange(400) % 40 == 0  # no feature tells the classes apart
+    >>> y = np.arange(400) % 40 == 0
+    >>> X = np.random.default_rng(0).normal(size=(400, 2))  # the same for both classes
     >>> with warnings.catch_warnings(record=True) as caught:
     ...     warnings.simplefilter("always")
     ...     model = MultivariateSVC("f1", threshold=0.0).fit(X, y)

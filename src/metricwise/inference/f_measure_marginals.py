@@ -113,6 +113,11 @@ def meuf_approx(
     expected : float or array of shape (instances,)
         Within the tolerance. With ``return_expected`` only; the two come as a named tuple.
 
+    Raises
+    ------
+    ValueError
+        If ``tolerance`` is not above 0 and at most 0.1, or p holds values outside [0, 1].
+
     Notes
     -----
     Takes the same walk as `meuf` with a coarser sum of exponentials: about 10 nodes instead of 80 for a hundred labels.
@@ -303,6 +308,11 @@ def multinomial(p: ArrayLike, *, beta: float = 1.0, return_expected: bool = Fals
         The most probable labels, equally probable ones in their order. Of equally good sets the smallest.
     expected : float or array of shape (instances,)
         With ``return_expected`` only; the two come as a named tuple.
+
+    Raises
+    ------
+    ValueError
+        If the probabilities of an instance add up to more than 1, or one is outside [0, 1].
 
     Notes
     -----

@@ -37,7 +37,7 @@ class ExpectedFLabels(NamedTuple):
     >>> from metricwise.inference import expected_f_labels
     >>> found = expected_f_labels([0.9, 0.6, 0.2, 0.1], return_details=True)
     >>> found.labels.tolist(), round(found.expected, 3)
-    ([1, 1, 0, 0], 0.762)
+    ([1, 1, 0, 0], 0.768)
     """
 
     labels: LabelMatrix

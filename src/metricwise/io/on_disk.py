@@ -265,6 +265,8 @@ def open(
     ------
     MalformedLineError
         At the first line that is no labelled row, while a file is converted.
+    ValueError
+        If ``memory_limit`` is too little for the samples, or an option does not suit the file.
 
     See Also
     --------

@@ -79,8 +79,16 @@ def score_queries(
 
     Returns
     -------
-    float or dict
+    float or dict of float
         The mean; with ``per_query=True`` the values by query, in sorted order, without those that are skipped.
+
+    Raises
+    ------
+    TypeError
+        If the measure does not rank.
+    ValueError
+        If a query cannot be evaluated, such as one without relevant samples with ``no_relevant="raise"``, or the
+        relevances do not suit the measure.
 
     Notes
     -----

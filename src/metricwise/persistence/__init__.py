@@ -83,6 +83,8 @@ def save(model: Any, path: PathLike, *, command: str | None = None, data: Any = 
     ModelFileError
         If something in the model cannot be saved: functions, but for those of measures, and estimators of other
         packages.
+    TypeError
+        If ``model`` is no estimator or ``command`` is no text.
 
     See Also
     --------

@@ -157,6 +157,11 @@ def report(
     Report
         With ``html``, ``save(path)``, ``value``, ``interval`` and ``card``; notebooks show the page.
 
+    Raises
+    ------
+    ValueError
+        If ``confidence`` is not between 0 and 1, or the samples do not fit the model.
+
     Examples
     --------
     >>> from sklearn.datasets import make_classification

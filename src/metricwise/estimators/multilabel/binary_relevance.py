@@ -47,12 +47,24 @@ class BinaryRelevance(MultiLabelClassifier):
         False: `predict_proba` is that of the classifiers.
     n_labels_ : int
         Columns of y.
+    classes_ : list of array
+        The values of each label, 0 and 1.
+    sparse_labels_ : bool
+        Whether the labels of training were a sparse matrix; `predict` then returns a CSR matrix.
     n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
+        Number and names of the features seen during `fit`.
 
     See Also
     --------
-    ProbabilisticClassifierChain : Learns how labels depend on each other.
+    metricwise.ProbabilisticClassifierChain : Learns how labels depend on each other.
+    metricwise.PlugInClassifier : Chooses one threshold per label for other measures of multilabel targets.
+
+    References
+    ----------
+    .. [1] K. Dembczyński, W. Waegeman, W. Cheng and E. Hüllermeier (2011). An exact algorithm for F-measure maximization.
+       *Advances in Neural Information Processing Systems* 24, 1404-1412. Section 2: MEUF.
+    .. [2] D. D. Lewis (1995). Evaluating and optimizing autonomous text classification systems. *Proceedings of the
+       18th Annual International ACM SIGIR Conference on Research and Development in Information Retrieval*, 246-254.
 
     Examples
     --------

@@ -72,8 +72,22 @@ class ProbabilisticClassifierChain(MultiLabelClassifier):
         False: `predict_proba` is that of the classifiers.
     n_labels_ : int
         Columns of y.
+    classes_ : list of array
+        The values of each label, 0 and 1.
+    sparse_labels_ : bool
+        Whether the labels of training were a sparse matrix; `predict` then returns a CSR matrix.
     n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
+        Number and names of the features seen during `fit`.
+
+    See Also
+    --------
+    metricwise.BinaryRelevance : One classifier for each label, as if labels were independent.
+    metricwise.inference.gfm : Finds the labels from a joint distribution.
+
+    References
+    ----------
+    .. [1] K. Dembczyński, W. Waegeman, W. Cheng and E. Hüllermeier (2011). An exact algorithm for F-measure maximization.
+       *Advances in Neural Information Processing Systems* 24, 1404-1412. Algorithm 1: GFM.
 
     Examples
     --------

@@ -149,6 +149,12 @@ class MetricClassifier(RoutesGroups, PredictsChunks, ClientOfFit):
         that are not installed are the last rows.
     calibrated_ : bool
         True: `predict_proba` is calibrated on out-of-fold samples.
+    expected_savings_ : float
+        With a `Profit` or a `CostMatrix`: the savings of out-of-fold samples; see `savings`.
+    expected_savings_interval_ : pair of float
+        Interval that contains the savings on as many new samples with probability 0.9.
+    prior_ : PriorEstimate
+        The class priors that the model was adapted to; only of models that `adapt_prior` returns.
     classes_ : array
         Labels.
     measure_ : Measure

@@ -100,6 +100,12 @@ class MiniBatchSVC(StreamingClassifier):
     result_ : StreamResult
         Status, samples seen, and the history of the measure and of the slack of the last buffer.
 
+    See Also
+    --------
+    metricwise.MultivariateSVC : Minimises the same surrogate on all samples, with a certificate.
+    metricwise.STAMPClassifier : Learns for ratios of the rates, such as F1, sample by sample.
+    metricwise.SPADEClassifier : Learns for concave functions of the rates, such as the G-mean, sample by sample.
+
     References
     ----------
     .. [1] P. Kar, H. Narasimhan and P. Jain (2014). Online and stochastic gradient methods for non-decomposable loss

@@ -107,6 +107,8 @@ class OnlineMetricClassifier(OnlinePredictor):
         classes the positive one is last.
     history_ : History
         `running_score_` while the stream grew.
+    result_ : StreamResult
+        Samples seen, passes, seconds and the same history.
     classes_ : array
         Labels.
     measure_ : Measure

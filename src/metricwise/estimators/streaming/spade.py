@@ -96,6 +96,11 @@ class SPADEClassifier(StreamingClassifier):
         Status, samples seen, the history of the measure and of the dual variables alpha and beta, and on a cluster the
         bytes moved.
 
+    See Also
+    --------
+    metricwise.STAMPClassifier : Learns for ratios of the rates, such as F1.
+    metricwise.OnlineMetricClassifier : Decides the samples of a stream by any learner with ``partial_fit``.
+
     References
     ----------
     .. [1] H. Narasimhan, P. Kar and P. Jain (2015). Optimizing non-decomposable performance measures: a tale of two

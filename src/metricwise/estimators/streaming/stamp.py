@@ -91,6 +91,12 @@ class STAMPClassifier(StreamingClassifier):
     result_ : StreamResult
         Status, samples seen, and the history of the measure and of the challenge level.
 
+    See Also
+    --------
+    metricwise.SPADEClassifier : Learns for concave functions of the rates, such as the G-mean.
+    metricwise.OnlineMetricClassifier : Decides the samples of a stream by any learner with ``partial_fit``.
+    metricwise.AMPClassifier : Maximises the same measures on samples in memory, on disk or on a cluster.
+
     References
     ----------
     .. [1] H. Narasimhan, P. Kar and P. Jain (2015). Optimizing non-decomposable performance measures: a tale of two

@@ -109,6 +109,8 @@ class TriageClassifier(RoutesGroups, MetaEstimatorMixin, ThresholdedClassifier):
         Interval that contains the measure of as many new samples with probability 0.9.
     guarantees_ : list of str
         The guarantees, such as "precision >= 0.9"; none with a capacity.
+    calibrated_ : bool
+        False: `predict_proba` is that of the classifier.
     classes_ : array of two labels
         The classes, without the label of reviews.
     measure_ : Measure

@@ -43,7 +43,9 @@ def to_onnx(model: Any, X: Any) -> Any:
     Raises
     ------
     TypeError
-        If the model cannot be converted.
+        If the model cannot be converted, or X is not dense and in single or double precision.
+    ImportError
+        If skl2onnx is not installed.
 
     Notes
     -----

@@ -112,6 +112,8 @@ class AdaptedSVC(RoutesGroups, MetaEstimatorMixin, ThresholdedClassifier, NamedE
         The measure of out-of-fold samples by the selected candidate.
     expected_score_interval_ : pair of float
         Interval that contains the measure of as many new samples with probability 0.9.
+    calibrated_ : bool
+        False: the scores are no probabilities.
     n_iter_ : int
         Iterations of the machine.
     result_ : Result
