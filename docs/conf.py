@@ -1,10 +1,12 @@
 """Sphinx configuration."""
 
+import sys
 from pathlib import Path
 
 from metricwise import __version__
 
 HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE / "_extensions"))
 GALLERY = HERE.parent / "examples" / "gallery"
 
 project = "metricwise"
@@ -17,6 +19,7 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx.ext.mathjax",
     "numpydoc",
+    "api_reference",
 ]
 if any(GALLERY.glob("plot_*.py")):
     extensions.append("sphinx_gallery.gen_gallery")

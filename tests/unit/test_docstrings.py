@@ -6,22 +6,29 @@ import ast
 import enum
 import functools
 import inspect
+import re
+import runpy
 import textwrap
 from importlib import import_module
+from pathlib import Path
 from typing import Any, get_args
 
+import click
 import numpy as np
 import pytest
+from docutils.core import publish_doctree
 from numpydoc.docscrape import NumpyDocString
 from numpydoc.validate import validate
 from sklearn.datasets import make_classification, make_multilabel_classification
 from sklearn.linear_model import LogisticRegression
 
 import metricwise as mw
+from metricwise.cli import main
 from metricwise.measures import base
 from metricwise.measures.joint import LargestOfLinearLosses
 from metricwise.registry import entries
 
+DOCS = Path(__file__).parents[2] / "docs"
 MODULES = tuple(f"metricwise{module}" for module in ("", ".io", ".inference", ".adapters", ".persistence", ".measures"))
 
 # Unknown or misplaced sections, no summary, a summary that does not start with an imperative, parameters that are
@@ -192,3 +199,23 @@ def test_references_of_see_also_exist(path):
         for name, _ in others:
             module, _, last = name.rpartition(".")
             assert hasattr(import_module(module or "metricwise"), last), name
+
+
+# -------------------------------------------------------------------------------------------------------- API reference
+
+
+def test_the_api_page_lists_every_public_object_once():
+    page = (DOCS / "api" / "index.rst").read_text(encoding="utf-8")
+    listed = re.findall(r"^   ([A-Za-z][\w.]*)$", page, re.MULTILINE)
+    assert sorted(listed) == sorted(path.removeprefix("metricwise.") for path in PUBLIC)
+
+
+def test_the_page_of_the_command_has_every_option():
+    describe = runpy.run_path(str(DOCS / "_extensions" / "api_reference.py"))["describe_commands"]
+    page = describe()
+    for name, command in main.commands.items():
+        section = page.split(f"\n{name}\n{'-' * len(name)}\n")[1].split("\n---")[0]
+        for option in command.params:
+            if isinstance(option, click.Option) and not option.hidden:
+                assert option.help and all(flag in section for flag in option.opts), option.name
+    publish_doctree(page, settings_overrides={"halt_level": 2})  # a warning is an error

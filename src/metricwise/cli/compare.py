@@ -43,12 +43,20 @@ _DEFAULT_MULTILABEL = ("binary-relevance", "plug-in", "auto")
 @click.option(
     "--algorithm", "names", multiple=True, type=AlgorithmName(), help="Algorithm to compare; may be repeated."
 )
-@click.option("--learner", default="logistic", show_default=True, type=click.Choice(algorithms.LEARNERS))
-@click.option("--folds", default=5, show_default=True, type=click.IntRange(min=2))
+@click.option(
+    "--learner",
+    default="logistic",
+    show_default=True,
+    type=click.Choice(algorithms.LEARNERS),
+    help="Base classifier of plug-in, cost-sensitive and the multilabel algorithms.",
+)
+@click.option("--folds", default=5, show_default=True, type=click.IntRange(min=2), help="Folds of cross-validation.")
 @click.option("--time-budget", type=Seconds(), help="Time limit of each fit of auto, such as 30s.")
-@click.option("--confidence", default=0.9, show_default=True, type=click.FloatRange(0, 1, True, True))
+@click.option(
+    "--confidence", default=0.9, show_default=True, type=click.FloatRange(0, 1, True, True), help="Level of intervals."
+)
 @pos_label_option("1 of 0 and 1 or of -1 and 1, or true; others must be named, unless the measure treats both alike")
-@click.option("--seed", default=0, show_default=True)
+@click.option("--seed", default=0, show_default=True, help="Seeds folds and learners.")
 @groups_option(GROUPS_OF_FOLDS)
 @data_options
 @command

@@ -49,7 +49,9 @@ _FIRST = ("precision", "recall", "specificity", "npv")
     type=MeasureText(),
     help="Measure to evaluate; may be repeated. By default all that apply.",
 )
-@click.option("--confidence", default=0.9, show_default=True, type=click.FloatRange(0, 1, True, True))
+@click.option(
+    "--confidence", default=0.9, show_default=True, type=click.FloatRange(0, 1, True, True), help="Level of intervals."
+)
 @pos_label_option("that of the model")
 @click.option("--seed", default=0, show_default=True, help="Seed of the bootstrap.")
 @threshold_option

@@ -100,7 +100,7 @@ _SAMPLES_BETWEEN_CHECKPOINTS = 100_000
     help="Time limit of reading and training, such as 5m.",
 )
 @pos_label_option("1 of 0 and 1 or of -1 and 1, or true; others must be named, unless the measure treats both alike")
-@click.option("--seed", default=0, show_default=True)
+@click.option("--seed", default=0, show_default=True, help="Seeds folds and learners.")
 @groups_option(GROUPS_OF_FOLDS)
 @click.option(
     "--drop", multiple=True, type=Column(), help="Column to leave out: a name or a position; may be repeated."

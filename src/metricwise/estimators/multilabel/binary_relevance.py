@@ -61,8 +61,8 @@ class BinaryRelevance(MultiLabelClassifier):
 
     References
     ----------
-    .. [1] K. Dembczyński, W. Waegeman, W. Cheng and E. Hüllermeier (2011). An exact algorithm for F-measure maximization.
-       *Advances in Neural Information Processing Systems* 24, 1404-1412. Section 2: MEUF.
+    .. [1] K. Dembczyński, W. Waegeman, W. Cheng and E. Hüllermeier (2011). An exact algorithm for F-measure
+       maximization. *Advances in Neural Information Processing Systems* 24, 1404-1412. Section 2: MEUF.
     .. [2] D. D. Lewis (1995). Evaluating and optimizing autonomous text classification systems. *Proceedings of the
        18th Annual International ACM SIGIR Conference on Research and Development in Information Retrieval*, 246-254.
 

@@ -86,8 +86,8 @@ class ProbabilisticClassifierChain(MultiLabelClassifier):
 
     References
     ----------
-    .. [1] K. Dembczyński, W. Waegeman, W. Cheng and E. Hüllermeier (2011). An exact algorithm for F-measure maximization.
-       *Advances in Neural Information Processing Systems* 24, 1404-1412. Algorithm 1: GFM.
+    .. [1] K. Dembczyński, W. Waegeman, W. Cheng and E. Hüllermeier (2011). An exact algorithm for F-measure
+       maximization. *Advances in Neural Information Processing Systems* 24, 1404-1412. Algorithm 1: GFM.
 
     Examples
     --------
