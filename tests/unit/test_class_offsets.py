@@ -122,3 +122,16 @@ def test_expected_offsets_maximise_the_measure_of_expected_tables():
     best = max(map(expected_value, np.concatenate([lead - 1e-9, lead + 1e-9])))
     found = expected_offsets(value, scores, weights)
     assert expected_value(found[0]) == pytest.approx(best, abs=1e-3)  # classes of negligible probability are left out
+
+
+@pytest.mark.parametrize("measure", [Averaged(FBeta()), MCC(), BalancedAccuracy()], ids=lambda measure: measure.name)
+def test_expected_offsets_equal_those_of_samples_that_are_split_by_class(measure):
+    _, scores = make_problem(200, 4, 3)
+    weights = np.random.default_rng(0).integers(1, 4, 200).astype(float)
+    chances = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+    samples, codes = np.nonzero(chances > 1e-3)
+    split = (codes, scores[samples], (chances * weights[:, None])[samples, codes])
+    found = expected_offsets(measure.of_tables, scores, weights)
+    reached = value_of(measure.of_tables, *split, found)
+    assert reached == pytest.approx(best_offsets(measure.of_tables, *split).value, abs=1e-9)
+    assert reached > value_of(measure.of_tables, *split, np.zeros(4))

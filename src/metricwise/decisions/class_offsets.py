@@ -17,7 +17,7 @@ from scipy.special import softmax
 
 from metricwise._typing import Floats, Integers, Mask
 from metricwise.decisions.threshold_choice import draw_weights
-from metricwise.inference.threshold import Candidates, are_distinct
+from metricwise.inference.threshold import Candidates
 from metricwise.measures.averages import matrix_table
 
 TablesValue = Callable[[Floats, Floats, Floats, Floats], Any]
@@ -72,8 +72,11 @@ def best_offsets(value: TablesValue, codes: Integers, scores: Floats, weights: F
     array([0, 1, 2, 0])
     """
     weight = np.ones(len(codes)) if weights is None else weights
-    starts = _starts(codes, scores, weight, value)
-    found = [ascend_offsets(value, codes, scores, weight, offsets, _SWEEPS) for offsets in starts]
+    return _find_best(value, _KnownClasses.of_labels(codes, scores, weight))
+
+
+def _find_best(value: TablesValue, samples: _KnownClasses) -> ClassOffsets:
+    found = [_ascend(value, samples, offsets, _SWEEPS) for offsets in _starts(value, samples)]
     return max(found, key=lambda end: end.value)
 
 
@@ -132,9 +135,9 @@ def expected_offsets(value: TablesValue, scores: Floats, weights: Floats, seed: 
     if len(scores) > _MOST_EXPECTED:
         drawn = np.random.default_rng(seed).choice(len(scores), _MOST_EXPECTED, replace=False)
         scores, weights = scores[drawn], weights[drawn]
-    shares = softmax(scores, axis=1) * weights[:, None]
-    samples, codes = np.nonzero(shares > _NEGLIGIBLE * weights[:, None])
-    return best_offsets(value, codes, scores[samples], shares[samples, codes]).offsets
+    chances = softmax(scores, axis=1).T
+    samples = _KnownClasses.of(scores, np.where(chances > _NEGLIGIBLE, chances, 0.0) * weights)
+    return _find_best(value, samples).offsets
 
 
 def value_of(value: TablesValue, codes: Integers, scores: Floats, weights: Floats, offsets: Floats) -> float:
@@ -149,18 +152,20 @@ def tables_of(codes: Integers, found: Integers, weights: Floats, size: int) -> A
     return matrix_table(codes[:, None] == classes, found[:, None] == classes, weights)
 
 
-def _starts(codes: Integers, scores: Floats, weights: Floats, value: TablesValue) -> list[Floats]:
-    classes = np.arange(scores.shape[1])
-    shares = np.bincount(codes, weights, classes.size) / weights.sum()
-    balanced = np.log(np.maximum(shares, 1.0 / (weights.sum() + 1.0)))
-    single = [_threshold_vs_rest(value, codes == k, scores, weights, k) for k in range(classes.size)]
-    return [np.zeros(classes.size), balanced - balanced.mean(), np.array(single) - np.mean(single)]
+def _starts(value: TablesValue, samples: _KnownClasses) -> list[Floats]:
+    n_classes, total = len(samples.scores), samples.true.sum()
+    balanced = np.log(np.maximum(samples.true / total, 1.0 / (total + 1.0)))
+    leaders = samples.rank(np.zeros(n_classes))
+    single = [_threshold_vs_rest(value, samples, leaders, k) for k in range(n_classes)]
+    return [np.zeros(n_classes), balanced - balanced.mean(), np.array(single) - np.mean(single)]
 
 
-def _threshold_vs_rest(value: TablesValue, positive: Any, scores: Floats, weights: Floats, k: int) -> float:
+def _threshold_vs_rest(value: TablesValue, samples: _KnownClasses, leaders: _Leaders, k: int) -> float:
     """Return the best threshold on the lead of a class over the rest."""
-    lead = scores[:, k] - np.max(np.delete(scores, k, axis=1), axis=1)
-    candidates = Candidates.of(positive, lead, weights)
+    lead = samples.scores[k] - leaders.without(k)[1]
+    order = np.argsort(-lead)
+    own, weights = samples.masses[k][order], samples.weights[order]
+    candidates = Candidates.of_descending(lead[order], own, weights - own)
     tp, fp, fn, tn = candidates.tables()
     both = (np.stack(pair, axis=-1) for pair in ((tp, tn), (fp, fn), (fn, fp), (tn, tp)))
     return float(candidates.thresholds(candidates.best(np.asarray(value(*both), dtype=np.float64))))
@@ -170,36 +175,109 @@ def ascend_offsets(
     value: TablesValue, codes: Integers, scores: Floats, weights: Floats, offsets: Floats, sweeps: int
 ) -> ClassOffsets:
     """Return offsets that are changed one at a time as long as that improves the measure, for so many sweeps."""
+    return _ascend(value, _KnownClasses.of_labels(codes, scores, weights), offsets, sweeps)
+
+
+class _KnownClasses(NamedTuple):
+    """Samples, of each of which a part counts as of each class.
+
+    Attributes
+    ----------
+    scores, masses : arrays of shape (classes, samples)
+        Scores, and the weight that counts as of each class.
+    weights : array of shape (samples,)
+        Sums of the masses over the classes.
+    true : array of shape (classes,)
+        Sums of the masses over the samples.
+    """
+
+    scores: Floats
+    masses: Floats
+    weights: Floats
+    true: Floats
+
+    @classmethod
+    def of(cls, scores: Floats, masses: Floats) -> _KnownClasses:
+        """Return samples with one column of scores per class, and masses with one row per class."""
+        return cls(np.ascontiguousarray(scores.T), masses, masses.sum(axis=0), masses.sum(axis=1))
+
+    @classmethod
+    def of_labels(cls, codes: Integers, scores: Floats, weights: Floats) -> _KnownClasses:
+        """Return samples of known classes."""
+        return cls.of(scores, np.where(codes == np.arange(scores.shape[1])[:, None], weights, 0.0))
+
+    def count(self, predicted: Integers) -> _Counts:
+        """Return the weights of the samples that are predicted as each class, in all and rightly."""
+        n_classes = len(self.scores)
+        right = self.masses[predicted, np.arange(predicted.size)]
+        return _Counts(*(np.bincount(predicted, part, n_classes) for part in (self.weights, right)))
+
+    def evaluate(self, value: TablesValue, counts: _Counts) -> Any:
+        """Return the measure of counts."""
+        fp, fn = counts.predicted - counts.right, self.true - counts.right
+        return value(counts.right, fp, fn, self.true.sum() - counts.predicted - fn)
+
+    def rank(self, offsets: Floats) -> _Leaders:
+        """Return the best and the second class of every sample."""
+        shifted, samples = self.scores - offsets[:, None], np.arange(self.weights.size)
+        first = np.argmax(shifted, axis=0)
+        best = shifted[first, samples]
+        shifted[first, samples] = -np.inf
+        second = np.argmax(shifted, axis=0)
+        return _Leaders(first, second, best, shifted[second, samples])
+
+
+class _Counts(NamedTuple):
+    """Weights of the samples that are predicted as the classes of the last axis, in all and rightly."""
+
+    predicted: Floats
+    right: Floats
+
+
+class _Leaders(NamedTuple):
+    """The best and the second class of samples, with their scores."""
+
+    first: Integers
+    second: Integers
+    best: Floats
+    next_best: Floats
+
+    def without(self, k: int) -> tuple[Integers, Floats]:
+        """Return the best of the classes other than one, and its score."""
+        leads = self.first == k
+        return np.where(leads, self.second, self.first), np.where(leads, self.next_best, self.best)
+
+
+def _ascend(value: TablesValue, samples: _KnownClasses, offsets: Floats, sweeps: int) -> ClassOffsets:
     offsets = offsets.astype(np.float64, copy=True)
-    reached = value_of(value, codes, scores, weights, offsets)
-    for _ in range(sweeps):
-        before = reached
-        for k in range(scores.shape[1]):
-            offset, gained = _best_offset(value, codes, scores, weights, offsets, k)
-            if gained > reached + _GAIN:
-                offsets[k], reached = offset, gained
-        if reached <= before + _GAIN:
+    leaders = samples.rank(offsets)
+    reached = float(samples.evaluate(value, samples.count(leaders.first)))
+    unchanged = 0  # classes in a row, all of them at the end
+    for step in range(sweeps * offsets.size):
+        k = step % offsets.size
+        offset, gained = _best_offset(value, samples, leaders, k)
+        unchanged += 1
+        if gained > reached + _GAIN:
+            offsets[k], reached, unchanged = offset, gained, 1  # nothing is left to gain by the same offset
+            leaders = samples.rank(offsets)
+        if unchanged == offsets.size:
             break
     return ClassOffsets(offsets - offsets.mean(), reached)
 
 
-def _best_offset(
-    value: TablesValue, codes: Integers, scores: Floats, weights: Floats, offsets: Floats, k: int
-) -> tuple[float, float]:
+def _best_offset(value: TablesValue, samples: _KnownClasses, leaders: _Leaders, k: int) -> tuple[float, float]:
     """Return the best offset of one class given the others, and the measure it gives."""
-    shifted = scores - offsets
-    shifted[:, k] = -np.inf
-    rival = np.argmax(shifted, axis=1)
-    lead = scores[:, k] - shifted[np.arange(len(codes)), rival]
-    order = np.argsort(-lead, kind="stable")
-    ends = np.flatnonzero(np.append(are_distinct(lead[order]), True))  # the last sample of each lead
-    candidates = Candidates.of(np.ones(len(codes), dtype=bool), lead)
-    moved, values = np.append(0, ends + 1), np.full(ends.size + 1, -np.inf)
-    is_known = np.zeros(values.size, dtype=bool)
-    steps = np.unique(np.linspace(0, ends.size, _MOST_STEPS).astype(np.int64))
+    rival, best_of_rest = leaders.without(k)
+    lead = samples.scores[k] - best_of_rest
+    order = np.argsort(-lead)  # only ends of samples with equal leads are compared: their order does not matter
+    candidates = Candidates.of_descending(lead[order], np.ones(lead.size), np.zeros(lead.size))
+    moved = np.append(0, np.cumsum(candidates.positives)).astype(np.int64)
+    queue = _Queue.of(samples, rival, order, k)
+    values, is_known = np.full(moved.size, -np.inf), np.zeros(moved.size, dtype=bool)
+    n_steps = min(moved.size, _MOST_STEPS)
+    steps = np.arange(n_steps) * (moved.size - 1) // (n_steps - 1)
     while steps.size:
-        tables = _tables_along(codes[order], rival[order], weights[order], k, scores.shape[1], moved[steps])
-        values[steps], is_known[steps] = value(*tables), True
+        values[steps], is_known[steps] = samples.evaluate(value, queue.move(moved[steps])), True
         steps = _unknown_neighbours(int(np.argmax(values)), is_known)
     best = candidates.best(values)
     return float(candidates.thresholds(best)), float(values[best])
@@ -214,34 +292,46 @@ def _unknown_neighbours(best: int, is_known: Mask) -> Integers:
     return unknown
 
 
-def _tables_along(
-    codes: Integers, rival: Integers, weights: Floats, k: int, size: int, moved: Integers
-) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return the tables of all classes when the first of the samples have class k, and the others that of their rival.
+class _Queue(NamedTuple):
+    """Samples in the order in which they are predicted as a class instead of as their rivals.
 
-    Parameters
+    Attributes
     ----------
-    codes, rival : arrays of int of shape (n_samples,)
-        The true class, and the class that is predicted unless k is.
-    weights : array of shape (n_samples,)
-        Weights of the samples.
-    k, size : int
+    k, n_classes : int
         The class, and the number of classes.
-    moved : array of int
-        Ascending numbers of samples that have class k, one for each table.
+    rival : array of int of shape (samples,)
+        The class that is predicted else.
+    weights, right, lost : arrays of shape (samples,)
+        Weights of the samples, in all, as of the class, and as of the rival.
     """
-    step = np.searchsorted(moved, np.arange(codes.size), side="right")  # from which on a sample has class k
 
-    def sum_steps(columns: Integers, weights: Floats, n_columns: int) -> Floats:
-        sums = np.bincount(step * n_columns + columns, weights, (moved.size + 1) * n_columns)
-        return np.asarray(sums, dtype=np.float64).reshape(moved.size + 1, n_columns)
+    k: int
+    n_classes: int
+    rival: Integers
+    weights: Floats
+    right: Floats
+    lost: Floats
 
-    lost, right = sum_steps(rival, weights, size), sum_steps(rival, weights * (codes == rival), size)
-    gone = np.cumsum(lost, axis=0)[:-1]
-    predicted = lost.sum(axis=0) - gone
-    tp = right.sum(axis=0) - np.cumsum(right, axis=0)[:-1]
-    predicted[:, k] = gone.sum(axis=1)
-    tp[:, k] = np.cumsum(sum_steps(np.zeros_like(codes), weights * (codes == k), 1)[:-1, 0])
-    true = np.bincount(codes, weights, size)
-    fp, fn = predicted - tp, true - tp
-    return tp, fp, fn, weights.sum() - tp - fp - fn
+    @classmethod
+    def of(cls, samples: _KnownClasses, rival: Integers, order: Integers, k: int) -> _Queue:
+        """Return samples in an order."""
+        rival = rival[order]
+        right, lost = samples.masses[k][order], samples.masses[rival, order]
+        return cls(k, len(samples.scores), rival, samples.weights[order], right, lost)
+
+    def move(self, moved: Integers) -> _Counts:
+        """Return the counts when so many of the samples, ascending numbers, are predicted as the class."""
+        bounds = np.concatenate([[0], moved, [self.rival.size]])
+        step = np.repeat(np.arange(moved.size + 1), np.diff(bounds))  # from which on a sample has class k
+        rival = step * self.n_classes + self.rival
+        gone, predicted = self._sum_steps(rival, self.weights, self.n_classes, moved.size)
+        _, right = self._sum_steps(rival, self.lost, self.n_classes, moved.size)
+        predicted[:, self.k] = gone.sum(axis=1)
+        right[:, self.k] = self._sum_steps(step, self.right, 1, moved.size)[0][:, 0]
+        return _Counts(predicted, right)
+
+    def _sum_steps(self, cells: Integers, weights: Floats, n_columns: int, n_steps: int) -> tuple[Floats, Floats]:
+        """Return sums up to every step and from there on; where no sample is left, these are exactly zero."""
+        sums = np.bincount(cells, weights, (n_steps + 1) * n_columns).reshape(n_steps + 1, n_columns)
+        cumulative: Floats = np.cumsum(sums, axis=0, dtype=np.float64)
+        return cumulative[:-1], cumulative[-1] - cumulative[:-1]

@@ -56,6 +56,18 @@ class Candidates:
         positives, negatives = (np.add.reduceat(weight * part, first) for part in (truth, ~truth))
         return cls(_edges(ordered[first]), positives, negatives)
 
+    @classmethod
+    def of_descending(cls, scores: Floats, positives: Floats, negatives: Floats) -> Candidates:
+        """Group samples whose scores fall, given what each weighs as a positive and as a negative.
+
+        Examples
+        --------
+        >>> Candidates.of_descending(np.array([2.0, 2.0, 1.0]), np.ones(3), np.zeros(3)).positives
+        array([2., 1.])
+        """
+        first = np.flatnonzero(np.concatenate([[True], are_distinct(scores)]))
+        return cls(_edges(scores[first]), np.add.reduceat(positives, first), np.add.reduceat(negatives, first))
+
     def tables(self) -> tuple[Floats, ...]:
         """Return tp, fp, fn, tn of every candidate."""
         tp, fp = _prefix_sums(self.positives), _prefix_sums(self.negatives)
