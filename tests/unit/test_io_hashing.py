@@ -143,6 +143,30 @@ def test_parquet_has_the_features_of_csv(path, tmp_path):
         stream(tmp_path / "people.parquet", target="y")
 
 
+def test_codes_of_categories_are_the_same_in_csv_parquet_and_data_frames(tmp_path):
+    pytest.importorskip("pyarrow")
+    codes = pd.array([7, None, 12, 7] * 10, dtype="Int64")
+    frame = pd.DataFrame({"size": np.arange(40.0), "zip": codes, "y": [0, 1] * 20})
+    frame.to_csv(tmp_path / "codes.csv", index=False)
+    frame.to_parquet(tmp_path / "codes.parquet", row_group_size=12)
+    options = {"target": "y", "categories": ["zip"], "hash_features": N_HASHED}
+    rows, typed = (stream(tmp_path / f"codes.{kind}", chunk_rows=9, **options) for kind in ("csv", "parquet"))
+    expected = sparse.vstack([chunk.X for chunk in rows]).toarray()
+    np.testing.assert_array_equal(sparse.vstack([chunk.X for chunk in typed]).toarray(), expected)
+    rule = rows.hashed_columns
+    assert typed.hashed_columns == rule
+    np.testing.assert_array_equal(rule.transform(frame).toarray(), expected)
+    for kind in ("csv", "parquet"):  # the tables that a model is evaluated on
+        table = read_table(tmp_path / f"codes.{kind}", target="y", columns=rule.file_kinds)
+        np.testing.assert_array_equal(rule.transform(table.X).toarray(), expected)
+    # pandas reads whole numbers with gaps as floats, whose texts are others.
+    with pytest.raises(ValueError, match=r"column 'zip' of X holds floats.*X.astype\({'zip': 'Int64'}\)"):
+        rule.transform(pd.read_csv(tmp_path / "codes.csv"))
+    np.testing.assert_array_equal(
+        rule.transform(pd.read_csv(tmp_path / "codes.csv").astype({"zip": "Int64"})).toarray(), expected
+    )
+
+
 def test_text_among_numbers_is_an_error_with_its_place(tmp_path):
     path = tmp_path / "rows.csv"
     path.write_text("a,b,y\n" + "1,red,0\n2,blue,1\n" * 6000 + "old,red,1\n")

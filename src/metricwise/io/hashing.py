@@ -136,8 +136,15 @@ class HashedColumns:
             if np.isinf(values).any():
                 raise ValueError(f"column {name!r} of X holds infinity: correct it, or write nan if it is missing")
             return values
-        values = np.array(column.astype(object).tolist(), dtype=object)
-        return np.array([None if value is None or value != value else value for value in values], dtype=object)
+        values = np.array([*column.astype(object).tolist(), None], dtype=object)[:-1]
+        values[np.asarray(column.isna(), dtype=bool)] = None
+        if any(isinstance(value, float | np.floating) for value in values):
+            remedy = f"X.astype({{{name!r}: 'Int64'}}) or X.astype({{{name!r}: str}})"
+            raise ValueError(
+                f"column {name!r} of X holds floats, whose texts are not those of training, such as 3.0 instead of 3: "
+                f"convert it, for example by {remedy}"
+            )
+        return values
 
     def transform_columns(self, columns: Sequence[NDArray[Any]], dtype: Any = np.float64) -> sparse.csr_matrix:
         """Return the features of columns in the order of training.

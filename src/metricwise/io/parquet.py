@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from importlib import import_module
 from typing import Any, Literal, NamedTuple
 
@@ -54,10 +54,14 @@ class ParquetTable:
         texts = (types.is_string, types.is_large_string, types.is_date, types.is_timestamp)
         return "text" if any(test(type_) for test in texts) else "other"
 
-    def batches(self, numbers: list[int], start: int) -> Iterator[list[NDArray[Any]]]:
+    def holds_whole_numbers(self, number: int) -> bool:
+        """Return whether the type of a column has whole numbers only, which may be codes of categories."""
+        return bool(self._arrow.types.is_integer(self._file.schema_arrow.field(number).type))
+
+    def batches(self, numbers: list[int], start: int, as_written: Collection[int] = ()) -> Iterator[list[NDArray[Any]]]:
         """Yield some columns of consecutive rows: float64 with nan for null, or objects with None for null.
 
-        Row groups before row ``start`` are not read.
+        Row groups before row ``start`` are not read. Whole numbers of the columns ``as_written`` are texts.
         """
         names = self._select(numbers)
         for group in range(self._file.num_row_groups):
@@ -70,7 +74,13 @@ class ParquetTable:
                 part = batch.slice(start)
                 start -= batch.num_rows - part.num_rows
                 if part.num_rows:
-                    yield [self._values(part.column(self.columns[number].name), number) for number in numbers]
+                    columns = {number: part.column(self.columns[number].name) for number in numbers}
+                    yield [
+                        np.array(column.cast(self._arrow.string()).to_pylist(), dtype=object)
+                        if number in as_written and self.holds_whole_numbers(number)
+                        else self._values(column, number)
+                        for number, column in columns.items()
+                    ]
 
     def _select(self, numbers: list[int]) -> list[str]:
         """Return the names of some columns; raise if another column has one of them, as pyarrow finds them by name."""
@@ -81,17 +91,17 @@ class ParquetTable:
                 raise ValueError(f"{self._name} has more than one column {name!r}: give each a name of its own")
         return names
 
-    def read(self, numbers: list[int], as_written: bool = False) -> list[Field]:
-        """Return all rows of some columns; whole numbers as texts if they are wanted as written, to the last digit."""
+    def read(self, numbers: list[int], as_written: Collection[int] = ()) -> list[Field]:
+        """Return all rows of some columns; of those ``as_written``, whole numbers as texts, to the last digit."""
         with name_damaged_file(self._name, "Parquet"):
             return self._read(numbers, as_written)
 
-    def _read(self, numbers: list[int], as_written: bool) -> list[Field]:
+    def _read(self, numbers: list[int], as_written: Collection[int]) -> list[Field]:
         table = self._file.read(columns=self._select(numbers))
         fields = []
         for number in numbers:
             column = table.column(self.columns[number].name)
-            if as_written and self._arrow.types.is_integer(column.type):
+            if number in as_written and self.holds_whole_numbers(number):
                 column = column.cast(self._arrow.string())
             elif self.columns[number].kind != "text":
                 fields.append(Field(self._values(column, number)))
@@ -136,10 +146,11 @@ def read_columns(path: str, table: ParquetTable, roles: Roles) -> Content:
         column = table.columns[number]
         if column.kind == "other":
             raise ValueError(f"{path}: column {column.name!r} is of type {column.type}: convert it to numbers or text")
-        if roles.kinds.get(number, column.kind) != column.kind:
-            wanted = roles.kinds[number]
+        wanted = roles.kinds.get(number, column.kind)
+        if wanted != column.kind and not (wanted == "text" and table.holds_whole_numbers(number)):
             raise ValueError(f"{path}: column {column.name!r} is of type {column.type}, but a {wanted} is needed")
-    fields = dict(zip(roles.used, table.read(roles.used), strict=True))
+    as_written = [number for number in roles.used if roles.kinds.get(number) == "text"]
+    fields = dict(zip(roles.used, table.read(roles.used, as_written), strict=True))
     for number, field in fields.items():
         infinite = np.zeros(0) if field.is_text else np.flatnonzero(np.isinf(field.values))
         if infinite.size:
@@ -173,8 +184,9 @@ class ParquetSource:
         given, kinds = options.find_kinds(self.spec.path, names, len(names)), list[ColumnKind]()
         for number, kind in given.items():
             column = table.columns[number]
-            if column.kind == "number" or number not in self._roles.features:
-                wrong = "is no feature" if column.kind == "text" else f"is of type {column.type}"
+            is_text = column.kind == "text" or table.holds_whole_numbers(number)
+            if not is_text or number not in self._roles.features:
+                wrong = "is no feature" if is_text else f"is of type {column.type}"
                 raise ValueError(
                     f"{self.spec.path}: column {column.name!r} is named as a {kind}, and {wrong}: leave it out, or "
                     "convert the column to text"
@@ -209,7 +221,9 @@ class ParquetReader:
         self._path, self._roles, self._dtype, self._log = path, roles, dtype, log
         self._table = open_parquet(path, path)
         self._used = sorted(roles.used)
-        self._batches = self._table.batches(self._used, 0)
+        kinds = () if rule is None else zip(roles.features, rule.kinds, strict=True)
+        self._as_written = [number for number, kind in kinds if kind != "number"]
+        self._batches = self._table.batches(self._used, 0, self._as_written)
         self._row = 0
         self._rest: Piece | None = None
         self._pending: MalformedLineError | None = None
@@ -223,7 +237,7 @@ class ParquetReader:
         """Skip ``count`` rows and return how many; they are read only if malformed ones are left out."""
         if self._log is None:
             self._row = min(count, self._table.n_rows)
-            self._batches = self._table.batches(self._used, self._row)
+            self._batches = self._table.batches(self._used, self._row, self._as_written)
             return self._row
         passed = 0
         while passed < count and (piece := self.read(count - passed)) is not None:

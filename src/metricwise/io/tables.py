@@ -244,7 +244,7 @@ def _read_parquet_texts(spec: FileSpec, content: FileBytes, columns: Sequence[Wh
     file = open_parquet(BytesIO(content.data), spec.path)
     names = [column.name for column in file.columns]
     found = [find_column(spec.path, "columns", which, names, len(names)) for which in columns]
-    return dict(zip((names[number] for number in found), file.read(found, as_written=True), strict=True))
+    return dict(zip((names[number] for number in found), file.read(found, as_written=found), strict=True))
 
 
 def _write_value(value: Any) -> str:
