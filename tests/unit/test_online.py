@@ -12,7 +12,8 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neural_network import MLPClassifier
 
 import metricwise as mw
-from metricwise.estimators.streaming.online_learning import _predict_two
+from metricwise.decisions.tasks import task_of_classes
+from metricwise.estimators.streaming.online_learning import predict_chances
 
 RNG = np.random.default_rng(0)
 Y = (RNG.random(3000) < 0.1).astype(int)
@@ -180,9 +181,29 @@ def test_sample_weights_count():
 
 
 @pytest.mark.parametrize("samples", [X, sparse.csr_matrix(X)], ids=["dense", "sparse"])
-def test_the_fast_probabilities_of_logistic_learners_are_their_own(samples):
-    learner = SGDClassifier(loss="log_loss", random_state=0).fit(samples, Y)
-    np.testing.assert_allclose(_predict_two(learner, samples), learner.predict_proba(samples), rtol=1e-12, atol=1e-15)
+@pytest.mark.parametrize("y", [Y, THREE_Y], ids=["two classes", "three classes"])
+def test_the_fast_probabilities_of_logistic_learners_are_their_own(samples, y):
+    learner = SGDClassifier(loss="log_loss", random_state=0).fit(samples, y)
+    task = task_of_classes(np.unique(y), mw.get_measure("f1_macro"), None, np.bincount(y))
+    expected = learner.predict_proba(samples)[:, -1 if y is Y else slice(None)].reshape(len(y), -1)
+    np.testing.assert_allclose(predict_chances([learner], task, samples), expected, rtol=1e-12, atol=1e-15)
+
+
+def test_probabilities_that_all_round_to_zero_are_equal():
+    """As early in a stream of features with rare large values; earlier versions of scikit-learn divide 0 by 0."""
+    learner = SGDClassifier(loss="log_loss", random_state=0).fit(THREE_X, THREE_Y)
+    learner.intercept_ -= 1e6
+    task = task_of_classes(np.arange(3), mw.get_measure("f1_macro"), None, np.bincount(THREE_Y))
+    assert (predict_chances([learner], task, THREE_X) == 1.0 / 3.0).all()
+
+
+def test_a_learner_without_finite_probabilities_is_an_error():
+    """The variances of a single sample are zero, so that naive Bayes divides by zero."""
+    with (
+        np.errstate(all="ignore"),
+        pytest.raises(ValueError, match=r"GaussianNB.predict_proba gives \[nan, nan\] for sample 0 of X: scale"),
+    ):
+        mw.OnlineMetricClassifier(GaussianNB(), batch_size=1).partial_fit(X, Y, classes=[0, 1])
 
 
 def test_the_fast_path_of_plain_arrays_learns_the_same():
@@ -222,12 +243,13 @@ def test_refusals(settings, message):
         clone(model).partial_fit(X, Y, [0, 1])
 
 
-def test_probabilities_that_are_nan_are_refused_and_leave_the_model_as_it_is():
-    model = mw.OnlineMetricClassifier(GaussianNB()).fit(X, Y)
+@pytest.mark.parametrize(("learner", "weights"), [(GaussianNB(), "theta_"), (SGDClassifier(loss="log_loss"), "coef_")])
+def test_probabilities_that_are_nan_are_refused_and_leave_the_model_as_it_is(learner, weights):
+    model = mw.OnlineMetricClassifier(learner).fit(X, Y)
     before = model.running_score_
-    model._model.estimators[0].theta_[:] = np.nan
+    getattr(model._model.estimators[0], weights)[:] = np.nan
     for call in (lambda: model.predict(X), lambda: model.partial_fit(X, Y)):
-        with pytest.raises(ValueError, match="GaussianNB gives NaN or infinite probabilities, first for sample 0"):
+        with pytest.raises(ValueError, match=r"predict_proba gives \[nan, nan\] for sample 0 of X"):
             call()
     assert model.running_score_ == before
 

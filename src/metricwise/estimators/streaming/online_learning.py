@@ -148,32 +148,40 @@ def predict_chances(estimators: Sequence[Any], task: Task, X: Any) -> Floats:
         If a learner gives probabilities that are NaN or infinite.
     """
     if task.is_multilabel:
-        chances = np.column_stack([_predict_two(learner, X)[:, 1] for learner in estimators])
-    elif task.is_binary:
-        column = int(task.points_up)  # type: ignore[attr-defined]
-        chances = _predict_two(estimators[0], X)[:, column : column + 1]
-    else:
-        chances = np.asarray(estimators[0].predict_proba(X), dtype=np.float64)
-    if not np.isfinite(chances).all():
+        return np.column_stack([_predict_classes(learner, X)[:, 1] for learner in estimators])
+    chances = _predict_classes(estimators[0], X)
+    if not task.is_binary:
+        return chances
+    column = int(task.points_up)  # type: ignore[attr-defined]
+    return chances[:, column : column + 1]
+
+
+def _predict_classes(learner: Any, X: Any) -> Floats:
+    """Return the probabilities of all classes; raise if they are NaN or infinite."""
+    is_logistic = type(learner) is SGDClassifier and learner.loss == "log_loss"
+    chances = _predict_logistic(learner, X) if is_logistic else np.asarray(learner.predict_proba(X), dtype=np.float64)
+    if not np.isfinite(chances.sum()):
         first = int(np.argmin(np.isfinite(chances).all(axis=1)))
         raise ValueError(
-            f"{type(estimators[0]).__name__} gives NaN or infinite probabilities, first for sample {first} of these: its "
-            "weights have overflowed; scale the features, as with StandardScaler, and train it anew"
+            f"{type(learner).__name__}.predict_proba gives {chances[first].tolist()} for sample {first} of X: scale the "
+            "features, or let it learn from more samples at once (batch_size)"
         )
     return chances
 
 
-def _predict_two(learner: Any, X: Any) -> Floats:
-    """Return the probabilities of two classes, the second column first computed where the learner is logistic.
+def _predict_logistic(learner: SGDClassifier, X: Any) -> Floats:
+    """Return the probabilities of a logistic learner: for single samples, its own method takes many times as long.
 
-    For single samples, ``predict_proba`` takes many times as long as the product.
+    Where those of all classes round to zero, they are equal, as in scikit-learn 1.9; earlier versions give NaN.
     """
-    if type(learner) is not SGDClassifier or learner.loss != "log_loss":
-        return np.asarray(learner.predict_proba(X), dtype=np.float64)
-    chances = np.empty((X.shape[0], 2))
-    expit(X @ learner.coef_[0] + learner.intercept_[0], out=chances[:, 1])
-    np.subtract(1.0, chances[:, 1], out=chances[:, 0])
-    return chances
+    if learner.coef_.shape[0] == 1:
+        chances = np.empty((X.shape[0], 2))
+        expit(X @ learner.coef_[0] + learner.intercept_[0], out=chances[:, 1])
+        np.subtract(1.0, chances[:, 1], out=chances[:, 0])
+        return chances
+    chances = expit(np.asarray(X @ learner.coef_.T + learner.intercept_))
+    chances[~chances.any(axis=1)] = 1.0
+    return np.asarray(chances / chances.sum(axis=1, keepdims=True))
 
 
 def learn_samples(
