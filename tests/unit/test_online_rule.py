@@ -219,7 +219,7 @@ def test_a_half_life_halves_the_weight_of_earlier_samples():
 def test_a_window_holds_recent_samples_only():
     chances, truth = draw_stream(5000)
     decided = OnlineDecision.start(TASKS["f1"], Forgetting(window=640)).observe(chances, truth, np.ones(5000)).decision
-    assert 640 <= decided.weight <= 640 + 2 * 640 // 16
+    assert 640 <= decided.weight <= 640 + 2 * 640 // 8
     recent = truth[-int(decided.weight) :]
     assert decided.running.totals[0, 1].sum() == recent.sum()
 

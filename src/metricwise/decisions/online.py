@@ -12,7 +12,7 @@ from metricwise._typing import Floats, Integers
 from metricwise.decisions.confusion_posterior import ConfusionPosterior
 from metricwise.decisions.intervals import TablePosterior
 from metricwise.decisions.online_rule import OnlineRule, evaluate_counts, make_rule, tables_of
-from metricwise.decisions.running_calibration import RunningCalibration
+from metricwise.decisions.running_calibration import RunningCalibration, limit_log_odds
 from metricwise.decisions.running_counts import Forgetting, RunningCounts
 from metricwise.decisions.task import Task
 from metricwise.measures import CostMatrix
@@ -46,7 +46,7 @@ class OnlineDecision:
         The rule for the next sample of the stream: a moving average over about 2 renewals.
     average : OnlineRule
         The rule for samples that are not part of the stream, over about 8 renewals: the time in which the samples that
-        count grow by a half.
+        count more than double.
     calibration : RunningCalibration, optional
         What probabilities are calibrated by, of earlier samples.
 
@@ -101,18 +101,19 @@ class OnlineDecision:
         # Of these, only the pending counts change in place.
         running, current, average = self.running.copy(), self.current, self.average
         calibration = None if self.calibration is None else self.calibration.copy()
+        given = probabilities if calibration is None else limit_log_odds(probabilities)
         predicted = np.empty((len(probabilities), running.counts.shape[0]), dtype=np.int64)
         start = 0
         while start < len(probabilities):
             own = slice(start, start + running.until_renewal)
-            chances = probabilities[own] if calibration is None else calibration(probabilities[own])
+            chances = given[own] if calibration is None else calibration(given[own])
             predicted[own] = self.choose(current.gains(chances))
             if truth is None:
                 running = running.add_expected(self._chances(chances), predicted[own], weights[own])
             else:
                 running = running.add(truth[own], predicted[own], weights[own])
                 if calibration is not None:
-                    calibration.add(probabilities[own], self._outcomes(truth[own]), weights[own])
+                    calibration.add(given[own], self._outcomes(truth[own]), weights[own])
             start = own.stop
             if not running.until_renewal:
                 if calibration is not None and truth is not None:
@@ -133,7 +134,7 @@ class OnlineDecision:
 
     def calibrate(self, probabilities: Floats) -> Floats:
         """Return probabilities as the rule uses them."""
-        return probabilities if self.calibration is None else self.calibration(probabilities)
+        return probabilities if self.calibration is None else self.calibration(limit_log_odds(probabilities))
 
     def _outcomes(self, truth: Integers) -> Integers:
         """Return which columns are true, of shape (n_samples, n_columns)."""

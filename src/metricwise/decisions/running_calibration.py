@@ -13,9 +13,10 @@ from metricwise._typing import Floats, Integers
 _LIMIT, _WIDTH = 30.0, 0.5  # of the log-odds that are told apart, and of their bins
 _CENTRES = np.arange(-_LIMIT, _LIMIT + _WIDTH / 2, _WIDTH)
 _POWERS = np.column_stack([np.ones_like(_CENTRES), _CENTRES, _CENTRES**2])
-_SMALLEST = np.exp(-_LIMIT)
+_FIRST_POWERS = np.ascontiguousarray(_POWERS[:, :2])
+_SMALLEST, _LARGEST = np.exp(-_LIMIT), 1.0 - 1e-13
 _RECENT = 0.8  # share of the counts kept at a renewal: the learner that gave older probabilities was another
-_LONGEST_STEP = 1.0
+_STEPS, _LONGEST_STEP = 2, 1.0  # of Newton's method at a renewal
 _FLATTEST = 1e-3
 
 
@@ -38,11 +39,11 @@ class RunningCalibration:
     >>> true = random.beta(1.0, 3.0, size=(20_000, 1))
     >>> outcomes = random.random(true.shape) < true
     >>> certain = 1 / (1 + (1 / true - 1) ** 3)  # log-odds three times too large
-    >>> calibration = RunningCalibration.start(1)
+    >>> calibration, log_odds = RunningCalibration.start(1), limit_log_odds(certain)
     >>> for _ in range(20):
-    ...     calibration.add(certain, outcomes, np.ones(20_000))
+    ...     calibration.add(log_odds, outcomes, np.ones(20_000))
     ...     calibration = calibration.renew(1.0)
-    >>> bool(abs(calibration(certain) - true).max() < 0.03)
+    >>> bool(abs(calibration(log_odds) - true).max() < 0.03)
     True
     """
 
@@ -57,16 +58,18 @@ class RunningCalibration:
         shape = (n_columns, _CENTRES.size)
         return cls(np.zeros(shape), np.zeros(shape), np.ones(n_columns), np.zeros(n_columns))
 
-    def __call__(self, probabilities: Floats) -> Floats:
-        """Return calibrated probabilities."""
-        return np.asarray(expit(_limited_log_odds(probabilities) * self.slopes + self.intercepts))
+    def __call__(self, log_odds: Floats) -> Floats:
+        """Return calibrated probabilities, given the log-odds of those of the learner: see `limit_log_odds`."""
+        return np.asarray(expit(log_odds * self.slopes + self.intercepts))
 
-    def add(self, probabilities: Floats, outcomes: Floats | Integers, weights: Floats) -> None:
+    def add(self, log_odds: Floats, outcomes: Floats | Integers, weights: Floats) -> None:
         """Count samples, one column per class or label, in place."""
         n_columns, n_bins = self.counts.shape
-        bins = ((_limited_log_odds(probabilities) + (_LIMIT + _WIDTH / 2)) * (1 / _WIDTH)).astype(np.int64)
-        cells = (bins + n_bins * np.arange(n_columns)).ravel()
-        each = weights if n_columns == 1 else np.repeat(weights, n_columns)
+        bins = ((log_odds + (_LIMIT + _WIDTH / 2)) * (1 / _WIDTH)).astype(np.int64)
+        if n_columns == 1:
+            cells, each = bins.ravel(), weights
+        else:
+            cells, each = (bins + n_bins * np.arange(n_columns)).ravel(), np.repeat(weights, n_columns)
         np.add.at(self.counts.reshape(-1), cells, each)
         np.add.at(self.positives.reshape(-1), cells, each * outcomes.ravel())
 
@@ -75,22 +78,37 @@ class RunningCalibration:
         return RunningCalibration(self.counts.copy(), self.positives.copy(), self.slopes, self.intercepts)
 
     def renew(self, kept: float) -> RunningCalibration:
-        """Return lines after a step of Newton's method towards the largest likelihood, and recent counts."""
-        chances = expit(self.slopes[:, None] * _CENTRES + self.intercepts[:, None])
+        """Return lines after steps of Newton's method towards the largest likelihood, and recent counts."""
+        slopes, intercepts = self.slopes, self.intercepts
+        for _ in range(_STEPS):
+            slopes, intercepts = self._improve(slopes, intercepts)
+        share = kept * _RECENT
+        return RunningCalibration(share * self.counts, share * self.positives, slopes, intercepts)
+
+    def _improve(self, slopes: Floats, intercepts: Floats) -> tuple[Floats, Floats]:
+        """Return lines after a step of Newton's method."""
+        chances = expit(slopes[:, None] * _CENTRES + intercepts[:, None])
         expected = self.counts * chances
         # Sums of 1, z and z^2 over the bins, z being their log-odds.
-        across, along = ((expected - self.positives) @ _POWERS[:, :2]).T
+        across, along = ((expected - self.positives) @ _FIRST_POWERS).T
         last, mixed, first = ((expected * (1.0 - chances)) @ _POWERS).T
-        first, last, along, across = first + 1.0, last + 1.0, along + self.slopes - 1.0, across + self.intercepts
+        first, last, along, across = first + 1.0, last + 1.0, along + slopes - 1.0, across + intercepts
         size = first * last - mixed**2
-        slopes = self.slopes - np.clip((last * along - mixed * across) / size, -_LONGEST_STEP, _LONGEST_STEP)
-        intercepts = self.intercepts - np.clip((first * across - mixed * along) / size, -_LONGEST_STEP, _LONGEST_STEP)
-        share = kept * _RECENT
-        return RunningCalibration(
-            share * self.counts, share * self.positives, np.maximum(slopes, _FLATTEST), intercepts
-        )
+        slopes = slopes - _limit_step((last * along - mixed * across) / size)
+        return np.maximum(slopes, _FLATTEST), intercepts - _limit_step((first * across - mixed * along) / size)
 
 
-def _limited_log_odds(probabilities: Floats) -> Floats:
-    odds = np.clip(probabilities, _SMALLEST, 1.0 - 1e-13)
-    return np.maximum(np.log(odds / (1.0 - odds)), -_LIMIT)
+def _limit_step(step: Floats) -> Floats:
+    return np.minimum(np.maximum(step, -_LONGEST_STEP), _LONGEST_STEP)
+
+
+def limit_log_odds(probabilities: Floats) -> Floats:
+    """Return the log-odds of probabilities, between -30 and 30.
+
+    Examples
+    --------
+    >>> limit_log_odds(np.array([0.0, 0.5, 1.0])).round(1)
+    array([-30. ,   0. ,  29.9])
+    """
+    chances = np.minimum(np.maximum(probabilities, _SMALLEST), _LARGEST)
+    return np.maximum(np.log(chances / (1.0 - chances)), -_LIMIT)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from metricwise._state import stored_fields
 from metricwise._typing import Floats, Integers
 
-_RENEWALS = 16  # the rule is never older than 1/16 of the samples that count
+_RENEWALS = 8  # the rule is never older than 1/8 of the samples that count
 _PRIOR = 1.0  # samples in every cell of a class's own table before the first one
 
 
@@ -29,7 +30,7 @@ class Forgetting:
     Examples
     --------
     >>> Forgetting().renewal_after(6400), Forgetting(half_life=128).renewal_after(6400), Forgetting().renewal_after(10)
-    (6800, 6408, 11)
+    (7200, 6416, 11)
     """
 
     half_life: float | None = None
@@ -100,15 +101,15 @@ class RunningCounts:
     @property
     def totals(self) -> Floats:
         """Weights of all samples that count, the newest of weight one."""
+        if self.forgetting.half_life is None:
+            return np.asarray(self.counts + self.pending)
         return np.asarray(self._age * self.counts + self._freshness * self.pending)
 
     @property
     def regularised(self) -> Floats:
         """The weights with a prior: one sample in every cell of the table of each class vs the rest."""
         n_values = self.counts.shape[1]
-        prior = np.full((n_values, n_values), _PRIOR / (n_values - 1))
-        np.fill_diagonal(prior, _PRIOR)
-        return np.asarray(self.totals + prior)
+        return np.asarray(self.totals + _make_prior(n_values))
 
     @property
     def effective_size(self) -> float:
@@ -133,7 +134,8 @@ class RunningCounts:
         grown = self._grow(weights)
         cells = (parts * n_values + truth) * n_values + predicted
         # One by one in their order: sums do not depend on the division of the stream.
-        np.add.at(self.pending.reshape(-1), cells.ravel(), np.repeat(grown, parts.size))
+        each = grown if parts.size == 1 else np.repeat(grown, parts.size)
+        np.add.at(self.pending.reshape(-1), cells.ravel(), each)
         return self._move(weights.size, grown)
 
     def add_expected(self, probabilities: Floats, predicted: Integers, weights: Floats) -> RunningCounts:
@@ -191,3 +193,10 @@ class RunningCounts:
     def copy(self) -> RunningCounts:
         """Return counts that can change without these."""
         return self._with(pending=self.pending.copy())
+
+
+@cache
+def _make_prior(n_values: int) -> Floats:
+    prior = np.full((n_values, n_values), _PRIOR / (n_values - 1))
+    np.fill_diagonal(prior, _PRIOR)
+    return prior

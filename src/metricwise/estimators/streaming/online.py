@@ -127,7 +127,7 @@ class OnlineMetricClassifier(OnlinePredictor):
     k changes the measure by :math:`\eta_k (a_k - c_k) + (1 - \eta_k)(b_k - d_k)`, where a, b, c and d are the
     derivatives for true positives, false positives, false negatives and true negatives of k. For the F-measure of two
     classes, this is a threshold at half of its running value [2]_. The gradient is renewed whenever the samples that
-    count have grown by 1/16, and averaged over the last renewals, so that a measure with a kink, such as "min_rate",
+    count have grown by 1/8, and averaged over the last renewals, so that a measure with a kink, such as "min_rate",
     does not alternate between its sides. Given the probabilities, predictions do not depend on the division of the
     stream among calls. Tables start with one sample in every cell.
 
