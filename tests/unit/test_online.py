@@ -13,6 +13,7 @@ from sklearn.neural_network import MLPClassifier
 
 import metricwise as mw
 from metricwise.decisions.tasks import task_of_classes
+from metricwise.estimators.streaming import online
 from metricwise.estimators.streaming.online_learning import predict_chances
 
 RNG = np.random.default_rng(0)
@@ -206,12 +207,25 @@ def test_a_learner_without_finite_probabilities_is_an_error():
         mw.OnlineMetricClassifier(GaussianNB(), batch_size=1).partial_fit(X, Y, classes=[0, 1])
 
 
-def test_the_fast_path_of_plain_arrays_learns_the_same():
-    plain = learn_in_parts(mw.OnlineMetricClassifier(), X, Y, 200, [0, 1])
-    other = learn_in_parts(mw.OnlineMetricClassifier(), np.asfortranarray(X), Y.astype(object).tolist(), 200, [0, 1])
-    np.testing.assert_array_equal(plain.decision_function(X), other.decision_function(X))
-    with pytest.raises(ValueError, match="NaN"):
-        plain.partial_fit(np.full((1, 8), np.nan), np.array([1]))
+@pytest.mark.parametrize(
+    ("plain", "other"),
+    [(np.asarray, np.asfortranarray), (sparse.csr_matrix, sparse.csc_matrix), (sparse.csr_array, sparse.csc_array)],
+)
+def test_the_fast_path_of_plain_samples_learns_the_same(plain, other, monkeypatch):
+    labels = Y.astype(object).tolist()
+    slow = learn_in_parts(mw.OnlineMetricClassifier(), other(X), labels, 200, [0, 1])
+    fast = mw.OnlineMetricClassifier().partial_fit(plain(X)[:200], Y[:200], classes=[0, 1])
+    with monkeypatch.context() as patch:
+        patch.setattr(online, "validate_samples", None)  # further calls do without
+        learn_in_parts(fast, plain(X)[200:], Y[200:], 200)
+    np.testing.assert_array_equal(fast.decision_function(X), slow.decision_function(X))
+    for wrong, message in (
+        (np.full((1, 8), np.nan), "NaN"),
+        (np.full((1, 8), 1e39), "1e\\+39"),
+        (X[:1, :7], "7 features"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            fast.partial_fit(plain(wrong), np.array([1]))
 
 
 def test_saved_models_go_on_learning(tmp_path):

@@ -43,6 +43,7 @@ from metricwise.progress import add_stage, show_progress
 from metricwise.registry import check_trainable
 from metricwise.results import Status, StreamEntry
 
+_CSR = (sparse.csr_matrix, sparse.csr_array)
 _KINDS_OF_LABELS = "biuU"  # arrays of booleans, integers and strings, which need no search for fractions
 
 
@@ -376,18 +377,19 @@ class OnlineMetricClassifier(OnlinePredictor):
 
     def _is_plain(self, X: Any, y: Any) -> bool:
         """Return whether further samples and classes are surely valid: checks of all kinds of input take their time."""
+        is_dense = type(X) is np.ndarray
         return (
-            type(X) is np.ndarray
+            (is_dense or type(X) in _CSR)
             and X.ndim == 2
             and X.shape[0] > 0
             and X.shape[1] == self.n_features_in_
             and X.dtype.char in "fd"
-            and X.flags.c_contiguous
+            and (not is_dense or X.flags.c_contiguous)
             and not hasattr(self, "feature_names_in_")
             and type(y) is np.ndarray
             and y.shape == (X.shape[0],)
             and y.dtype.kind in _KINDS_OF_LABELS
-            and are_surely_within(X, LARGEST)
+            and are_surely_within(X if is_dense else X.data, LARGEST)
         )
 
 
