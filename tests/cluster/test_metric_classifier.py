@@ -82,7 +82,8 @@ def test_boosters_are_trained_by_their_counterparts_for_dask(client, learner):
     stored, targets = source.select(trained, Targets(labels, None))
     training = FullTraining(stored, targets, np.unique(labels), trained.size, 0.0, 0)
     assert training.can_train(learner)
-    model = training.fit(learner, None, trained.size)
+    model, n_samples = training.fit(learner, None)
+    assert n_samples == trained.size
     assert model.classes_.tolist() == ["no", "yes"]
     assert np.mean(model.predict(NEW) == np.where(NEW_Y == 1, "yes", "no")) > 0.85
 

@@ -24,7 +24,7 @@ from metricwise.decisions.binary import ThresholdRule
 from metricwise.decisions.decision import Calibration
 from metricwise.decisions.tasks import make_task
 from metricwise.designs.disk_views import SelectedSamples, TransformedSamples
-from metricwise.estimators.selection.beyond_memory.boosters import fit_on_disk
+from metricwise.estimators.selection.beyond_memory.boosters import Offer, fit_on_disk
 from metricwise.estimators.selection.beyond_memory.choosing import HeldOutSamples, choose_models
 from metricwise.estimators.selection.beyond_memory.learners import FullTraining
 from metricwise.estimators.selection.beyond_memory.linear_models import fit_smooth
@@ -91,7 +91,8 @@ def test_finalists_are_trained_on_everything_but_held_out_samples(folder):
     of_sample = clone(candidate).fit(X[parts.sample], Y[parts.sample])
     stored, targets = DiskSamples(open_samples(folder)).select(parts.trained, Targets(Y, None))
     training = FullTraining(stored, targets, np.unique(Y), parts.trained.size, 0.0, 0)
-    found = training.fit(candidate, of_sample, parts.trained.size)
+    found, n_samples = training.fit(candidate, of_sample)
+    assert n_samples == parts.trained.size
     expected = LogisticRegression(C=0.5).fit(of_sample.transformer_.transform(X[parts.trained]), Y[parts.trained])
     np.testing.assert_allclose(found.learner_.coef_, expected.coef_, atol=2e-3)
     assert not np.allclose(found.learner_.coef_, of_sample.learner_.coef_, atol=2e-2)
@@ -168,7 +169,7 @@ def test_what_needs_samples_in_memory_raises(folder, parameters, arguments, mess
 
 
 def test_too_little_memory_and_unusable_samples_raise(folder, tmp_path):
-    with pytest.raises(ValueError, match=r"leaves no room to compare candidates on 2000 .* memory_limit='483MB'"):
+    with pytest.raises(ValueError, match=r"leaves no room to compare candidates on 2000 .* memory_limit='482MB'"):
         train(open_samples(folder, memory_limit="400MB"))
     broken = X.copy()
     broken[2321, 2] = np.nan
@@ -263,7 +264,9 @@ def test_lightgbm_of_blocks_equals_that_in_memory(folder, classes):
     settings = {"n_estimators": 10, "class_weight": "balanced"} if classes == 3 else {"n_estimators": 10}
     learner, samples = BoosterClassifier("lightgbm", settings), np.flatnonzero(np.arange(3000) % 7)
     weights = 1.0 + np.arange(3000) % 2
-    found = fit_on_disk(learner, open_samples(folder), y, weights, samples)
+    stored, targets = DiskSamples(open_samples(folder)).select(samples, Targets(y, weights))
+    found, n_samples = fit_on_disk(learner, stored.data, *targets, Offer(most=10_000))
+    assert n_samples == samples.size
     expected = BoosterClassifier("lightgbm", settings).fit(X[samples], y[samples], weights[samples])
     np.testing.assert_allclose(found.predict_proba(NEW[:500]), expected.predict_proba(NEW[:500]), atol=1e-6)
     assert found.get_params() == learner.get_params()

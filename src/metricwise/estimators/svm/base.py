@@ -40,6 +40,7 @@ from metricwise.estimators.svm.fallback import describe_degenerate, plan_accurac
 from metricwise.estimators.svm.kernel import Kernel, KernelSettings, KernelSpace, make_kernel_space, score_by_kernel
 from metricwise.estimators.svm.training import BinaryFit, BinaryTarget, TrainingData, TrainingPlan, fit_binary_problems
 from metricwise.estimators.svm.training_file import TrainingFile
+from metricwise.io.on_disk import DiskData
 from metricwise.measures import Measure, get_measure
 from metricwise.measures.base import Ranks
 from metricwise.progress import show_progress
@@ -178,6 +179,8 @@ class BatchClassifier(LinearClassifier):
     ) -> tuple[Labels, TrainingPlan, list[BinaryFit]]:
         """Return the classes, the plan, and the solution and threshold of every binary problem."""
         X, y, sample_weight = data_of_cluster(self, X, y, sample_weight, client)
+        if isinstance(X, DiskData):
+            X.check_training_memory()
         X, y = validate_samples(
             self, X, y, least=2, order=training_order(X), chunks=trains_on(self, "disk"), largest=LARGEST
         )

@@ -6,8 +6,10 @@ the classifiers that both packages have made for Dask learn where the chunks are
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Iterator
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
@@ -18,14 +20,40 @@ from metricwise.decisions.dask_learners import fit_on_dask
 from metricwise.designs.cluster.source import DaskSource
 from metricwise.designs.disk import BlockReader, DiskSource
 from metricwise.estimators.selection.booster import INSTALL_BOOSTERS, BoosterClassifier
+from metricwise.estimators.selection.clock import Clock
 from metricwise.estimators.selection.packages import import_package
 from metricwise.estimators.selection.subsets import draw_part
 from metricwise.threads import available_threads
 
 _BYTES_PER_SAMPLE = 60  # of LightGBM beside the bins: scores, gradients, bags and leaves
-_BINNED_SAMPLES = 50_000  # whose values make the bins
+_BINNED_SAMPLES = 50_000  # whose values make the bins, and whose training is timed
+_TIMED_ROUNDS = 20
+_LEAST_ROUNDS = 100  # for which the number of samples leaves time
+_MARGIN = 2.0  # on the time of a round: many samples are not in the caches of the processor
+_WORTHWHILE = 0.9  # of the time, after which no further round starts
 _USUAL_ROUNDS = 100  # the default of LightGBM
 _OF_DASK = {"lightgbm": ("lightgbm", "DaskLGBMClassifier"), "xgboost": ("xgboost.dask", "DaskXGBClassifier")}
+
+
+class Offer(NamedTuple):
+    """What a training on disk may take.
+
+    Attributes
+    ----------
+    most : int
+        How many samples fit into memory.
+    fewest : int
+        The training is not worth its time on this number of samples or fewer.
+    seconds : float
+        Time for everything.
+    seed : int
+        Seeds the draw of samples if not all are learnt from.
+    """
+
+    most: int
+    fewest: int = 0
+    seconds: float = math.inf
+    seed: int = 0
 
 
 def count_that_fit(n_features: int, room: float) -> int:
@@ -40,9 +68,12 @@ def count_that_fit(n_features: int, room: float) -> int:
 
 
 def fit_on_disk(
-    learner: BoosterClassifier, reader: BlockReader, y: Labels, weights: Floats | None, samples: Indices
-) -> BoosterClassifier:
-    """Return a trained copy of a LightGBM classifier.
+    learner: BoosterClassifier, reader: BlockReader, y: Labels, weights: Floats | None, offer: Offer
+) -> tuple[BoosterClassifier, int] | None:
+    """Return a trained copy of a LightGBM classifier with its number of samples; None if there is no time for it.
+
+    The time of a round is measured on a few samples. It decides how many samples are learnt from, drawn at random, so
+    that there is time for enough rounds on them; no round starts when the time is nearly over.
 
     Parameters
     ----------
@@ -54,32 +85,84 @@ def fit_on_disk(
         Labels of all samples of the reader.
     weights : array or None
         Their weights.
-    samples : array of int
-        Which samples to learn from, ascending.
+    offer : Offer
+        How many samples and seconds the training may take.
     """
-    lightgbm = import_package("lightgbm", INSTALL_BOOSTERS)
-    classes, codes = np.unique(y, return_inverse=True)
-    labels, own = codes[samples], None if weights is None else weights[samples]
-    source = DiskSource(reader, 1)
-    binned = _draw_binned(labels, min(_BINNED_SAMPLES, reader.most_gathered))
-    some = source.gather(samples[binned])
+    lightgbm, clock = import_package("lightgbm", INSTALL_BOOSTERS), Clock(offer.seconds)
+    classes = np.unique(y)
+    labels, source = np.searchsorted(classes, y).astype(np.int32), DiskSource(reader, 1)
+    binned = _draw_binned(labels, classes.size, min(_BINNED_SAMPLES, reader.most_gathered))
+    some = source.gather(binned)
     # Its classifier cannot be given data sets: the booster takes the place of that of one iteration on some samples.
     settings = dict(learner.settings or {})
     model = clone(learner).set_params(settings=settings | {"n_estimators": 1}, n_jobs=available_threads())
-    model.fit(some, y[samples[binned]])
-    parameters = _list_parameters(model.learner_, classes.size)
-    if model.learner_.class_weight is not None:
-        of_classes = compute_sample_weight(model.learner_.class_weight, labels)
-        own = of_classes if own is None else own * of_classes
-    bins = lightgbm.Dataset(some, labels[binned], params=parameters)
-    data = lightgbm.Dataset(
-        _list_sequences(lightgbm, source, samples), labels, weight=own, reference=bins, params=parameters
-    )
+    model.fit(some, y[binned])
     n_rounds = int(settings.get("n_estimators", _USUAL_ROUNDS))
-    model.learner_._Booster = lightgbm.train(parameters, data, num_boost_round=n_rounds)
-    model.learner_.set_params(n_estimators=n_rounds)
-    trained: BoosterClassifier = model.set_params(settings=learner.settings, n_jobs=learner.n_jobs)
-    return trained
+    parameters = _list_parameters(model.learner_, classes.size)
+    bins = lightgbm.Dataset(some, labels[binned], params=parameters)
+    pace = _measure_pace(lightgbm, some, labels[binned], bins, parameters) if offer.seconds < math.inf else Pace(0, 0)
+    n_samples = _count_affordable(pace, clock.left(), min(n_rounds, _LEAST_ROUNDS), min(offer.most, labels.size))
+    if n_samples <= offer.fewest:
+        return None
+    samples = np.arange(labels.size) if n_samples == labels.size else draw_part(labels, None, n_samples, offer.seed)
+    own_labels, own = labels[samples], None if weights is None else weights[samples]
+    if model.learner_.class_weight is not None:
+        of_classes = compute_sample_weight(model.learner_.class_weight, own_labels)
+        own = of_classes if own is None else own * of_classes
+    parts = (part for _, part in source.take(samples))
+    sizes = np.diff(np.searchsorted(samples, source.bounds))
+    sequences = _list_sequences(lightgbm, parts, sizes[sizes > 0].tolist())
+    data = lightgbm.Dataset(sequences, own_labels, weight=own, reference=bins, params=parameters)
+    booster = lightgbm.train(
+        parameters, data, num_boost_round=n_rounds, callbacks=[_stop_in_time(lightgbm, clock, offer.seconds)]
+    )
+    model.learner_._Booster = booster
+    model.learner_.set_params(n_estimators=booster.current_iteration())
+    return model.set_params(settings=learner.settings, n_jobs=learner.n_jobs), int(samples.size)
+
+
+class Pace(NamedTuple):
+    """Seconds per sample: those of reading it into bins, and those of a round."""
+
+    reading: float
+    round: float
+
+
+def _measure_pace(lightgbm: Any, X: Any, labels: Integers, bins: Any, parameters: dict[str, Any]) -> Pace:
+    """Return the pace on some samples, as the machine is now."""
+    bins.construct()
+    clock = Clock(None)
+    data = lightgbm.Dataset(
+        _list_sequences(lightgbm, iter([X]), [len(X)]), labels, reference=bins, params=parameters
+    ).construct()
+    reading = clock.seconds()
+    lightgbm.train(parameters, data, num_boost_round=_TIMED_ROUNDS)
+    rounds = (clock.seconds() - reading) / _TIMED_ROUNDS
+    return Pace(reading / len(X), rounds / len(X))
+
+
+def _count_affordable(pace: Pace, seconds: float, n_rounds: int, most: int) -> int:
+    """Return on how many samples there is time for so many rounds, at most ``most``.
+
+    Examples
+    --------
+    >>> _count_affordable(Pace(reading=1e-6, round=1e-7), 21.0, 50, 10**8)
+    1909090
+    >>> _count_affordable(Pace(0.0, 0.0), math.inf, 50, 1000)
+    1000
+    """
+    per_sample = pace.reading + _MARGIN * n_rounds * pace.round
+    return most if seconds == math.inf else min(most, max(0, int(seconds / per_sample)))
+
+
+def _stop_in_time(lightgbm: Any, clock: Clock, seconds: float) -> Callable[[Any], None]:
+    """Return a callback that ends a training when most of its time is over."""
+
+    def stop(state: Any) -> None:
+        if clock.seconds() > _WORTHWHILE * seconds:
+            raise lightgbm.callback.EarlyStopException(state.iteration, [])
+
+    return stop
 
 
 def fit_on_cluster(
@@ -113,11 +196,13 @@ def make_counterpart(package: str, settings: dict[str, Any]) -> Any:
     return getattr(import_module(home), name)(**settings)
 
 
-def _draw_binned(labels: Integers, most: int) -> Indices:
-    """Return positions of samples whose values make the bins, of every class."""
+def _draw_binned(labels: Integers, n_classes: int, most: int) -> Indices:
+    """Return ascending positions of samples whose values make the bins, two or more of every class."""
     if labels.size <= most:
         return np.arange(labels.size)
-    return draw_part(labels, None, most, seed=0)
+    drawn = np.random.default_rng(0).integers(labels.size, size=most)
+    of_classes = [np.flatnonzero(labels == code)[:2] for code in range(n_classes)]
+    return np.unique(np.concatenate([drawn, *of_classes]))
 
 
 def _list_parameters(classifier: Any, n_classes: int) -> dict[str, Any]:
@@ -131,12 +216,10 @@ def _list_parameters(classifier: Any, n_classes: int) -> dict[str, Any]:
     return found
 
 
-def _list_sequences(lightgbm: Any, source: DiskSource, samples: Indices) -> list[Any]:
-    """Return the samples of every block, to be read once, one block after the other, as LightGBM does."""
-    parts = source.take(samples)
-    sizes = np.diff(np.searchsorted(samples, source.bounds))
+def _list_sequences(lightgbm: Any, parts: Iterator[Any], sizes: list[int]) -> list[Any]:
+    """Return parts of so many samples, to be read once, one after the other, as LightGBM does."""
 
-    class Block(lightgbm.Sequence):  # its methods are those that reading in order needs
+    class Part(lightgbm.Sequence):  # its methods are those that reading in order needs
         def __init__(self, size: int) -> None:
             self.batch_size = size
 
@@ -144,6 +227,6 @@ def _list_sequences(lightgbm: Any, source: DiskSource, samples: Indices) -> list
             return self.batch_size
 
         def __getitem__(self, _: slice) -> Any:
-            return next(parts)[1]
+            return next(parts)
 
-    return [Block(size) for size in sizes[sizes > 0].tolist()]
+    return [Part(size) for size in sizes]

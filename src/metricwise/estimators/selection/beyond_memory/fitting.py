@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.base import clone
 
 from metricwise._typing import Floats
 from metricwise.decisions.binary import ThresholdRule, wants_guarantee
@@ -20,18 +21,20 @@ from metricwise.estimators.selection.beyond_memory.limits import count_selected,
 from metricwise.estimators.selection.beyond_memory.parts import Parts, divide
 from metricwise.estimators.selection.beyond_memory.stored import StoredSamples, Targets
 from metricwise.estimators.selection.candidate_run import CandidateRun
+from metricwise.estimators.selection.candidates.boosters import grow_settings
 from metricwise.estimators.selection.clock import Clock, OutOfTimeError, run_within
 from metricwise.estimators.selection.ensemble import AveragedModels, Mixture
 from metricwise.estimators.selection.explanation import explain_guarantee
 from metricwise.estimators.selection.profile import Profile
 from metricwise.estimators.selection.schedule import Schedule
 from metricwise.estimators.selection.selecting import Selected
-from metricwise.memory import release_freed_memory
+from metricwise.memory import format_megabytes, release_freed_memory
 from metricwise.progress import Stage
 
-_SHARE_OF_SELECTION = 0.5  # of the time budget, where more samples are trained on afterwards
+_SHARE_OF_SELECTION = 0.4  # of the time budget, where more samples are trained on afterwards
 _SHARE_OF_DECISION = 0.1  # of the time budget, for scores of held-out samples
-_STEP = 0.8  # between the numbers of samples that are considered
+_SHARE_OF_BOOSTER = 0.8  # of the time for training on all samples, if there are other candidates to train
+_MANY_MORE = 4  # times the samples that candidates are compared on, from which on larger trees are grown
 _MARGIN = 1.5  # on the expected time of a training that reads its samples, beyond what was measured in memory
 
 Select = Callable[[Task, TrainingData, ThresholdRule, Profile, Schedule, Stage], Selected]
@@ -67,10 +70,20 @@ class FittedBeyondMemory(NamedTuple):
     lines: list[str]
 
 
+class Finalist(NamedTuple):
+    """A candidate to be trained on all samples, its model of the sample if there is one, and its name in words."""
+
+    run: CandidateRun
+    estimator: Any
+    model: Any
+    title: str
+
+
 class Trained(NamedTuple):
     """A candidate that was trained on all samples, or as many as fit."""
 
     run: CandidateRun
+    title: str
     model: Any
     n_samples: int
 
@@ -99,7 +112,7 @@ def fit_stored(
     has_guarantee = wants_guarantee(task.aim(rule), confidence)
     if has_guarantee:
         _refuse_weights(targets.weights)
-    parts = divide(task.strata(target), has_weight, count_selected(stored.data), has_guarantee, rule.seed)
+    parts = divide(task.strata(target), has_weight, count_selected(stored.data, targets.y), has_guarantee, rule.seed)
     if has_guarantee:
         assert confidence is not None
         task.refuse_too_few(rule, confidence, target[parts.testing])
@@ -110,12 +123,12 @@ def fit_stored(
     schedule = Schedule(Clock(limit), parts.judging.size + parts.testing.size, n_jobs=n_jobs)
     selected = _select_on_sample(problem, parts, select, schedule, stage)
     release_freed_memory()
-    of_all, too_slow = _train_on_all(problem, parts, selected, clock, stage)
+    of_all, left_out = _train_on_all(problem, parts, selected, clock, stage)
     held_out = HeldOutSamples(stored, targets, task, rule, selected.halving.prior)
     ensemble = choose_models(held_out, parts.comparing, selected.final.ensemble, [one.model for one in of_all])
     decision = decide_on(held_out, ensemble, parts.judging, parts.testing, confidence)
     mixture = _weigh_runs(selected, of_all, ensemble)
-    lines = _explain(problem, parts, of_all, too_slow, ensemble)
+    lines = _explain(problem, parts, of_all, left_out, ensemble)
     if has_guarantee:
         aim = task.aim(rule)
         assert aim is not None
@@ -147,62 +160,94 @@ def _select_on_sample(
 
 def _train_on_all(
     problem: StoredProblem, parts: Parts, selected: Selected, clock: Clock, stage: Stage
-) -> tuple[list[Trained], list[CandidateRun]]:
-    """Return the selected candidates that can be trained on all samples, trained, and those there was no time for."""
-    stored, targets = problem.stored.select(parts.trained, problem.targets)
-    room = find_room(problem.stored.data)
-    training = FullTraining(stored, targets, problem.task.classes, parts.trained.size, room, problem.rule.seed)
-    final = selected.final
-    able = [
-        (run, run.models[0] if model is None else model)  # of a fold, where there was no time for another
-        for run, model in zip(final.mixture.runs, final.trained, strict=True)
-        if training.can_train(run.candidate.final)
-    ]
-    if (booster := _find_booster(training, selected)) is not None:
-        able.insert(0, (booster, None))
+) -> tuple[list[Trained], list[str]]:
+    """Return the selected candidates that can be trained on all samples, trained, and why others are not."""
     if parts.sample.size == parts.trained.size:
         return [], []  # the sample is all there is to learn from
-    trained, too_slow = [], []
-    for number, (run, model) in enumerate(able):
-        left = (clock.left() - _SHARE_OF_DECISION * (clock.budget or 0.0)) / (len(able) - number)
-        n_samples = _find_affordable(training, run, parts.sample.size, left)
-        if n_samples is None:
-            too_slow.append(run)
-            continue
-        stage.update(f"training {run.candidate.title} on {n_samples:,} samples")
-        try:
-            fitted = run_within(left, partial(training.fit, run.candidate.final, model, n_samples))
-        except OutOfTimeError:
-            too_slow.append(run)
-            continue
-        trained.append(Trained(run, fitted, n_samples))
-        release_freed_memory()
-    return trained, too_slow
+    stored, targets = problem.stored.select(parts.trained, problem.targets)
+    room = find_room(problem.stored.data, problem.targets.y)
+    training = FullTraining(stored, targets, problem.task.classes, parts.trained.size, room, problem.rule.seed)
+    finalists = _list_finalists(training, selected, parts.sample.size)
+    limit = getattr(problem.stored.data, "memory_limit", 0)
+    missing = {one.title: training.count_missing_bytes(one.estimator) for one in finalists}
+    left_out = [
+        f"- {title}: there was no memory to train it on all samples: that takes memory_limit={text!r}."
+        for title, n_bytes in missing.items()
+        if n_bytes and (text := format_megabytes(limit + n_bytes))
+    ]
+    finalists = [one for one in finalists if not missing[one.title]]
+    trained = []
+    for number, one in enumerate(finalists):
+        left = clock.left() - _SHARE_OF_DECISION * (clock.budget or 0.0)
+        n_others = len(finalists) - number - 1
+        seconds = _divide_time(left, n_others, training.is_booster(one.estimator))
+        fitted = _fit_in_time(training, one, parts.sample.size, seconds, selected.halving.schedule, stage)
+        if fitted is None:
+            left_out.append(f"- {one.title}: there was no time to train it on all samples.")
+        else:
+            trained.append(Trained(one.run, one.title, *fitted))
+            release_freed_memory()
+    return trained, left_out
+
+
+def _list_finalists(training: FullTraining, selected: Selected, n_selected: int) -> list[Finalist]:
+    """Return the candidates to train on all samples, a booster first: it gains most from more samples.
+
+    Of boosters, one is enough: that of the best settings on the sample, which, on many more samples, grows larger trees.
+    """
+    final = selected.final
+    able = [
+        Finalist(run, run.candidate.final, run.models[0] if model is None else model, run.candidate.title)
+        for run, model in zip(final.mixture.runs, final.trained, strict=True)  # of a fold, if there is no other
+        if training.can_train(run.candidate.final)
+    ]
+    booster = _find_booster(training, selected)
+    if booster is None:
+        return able
+    others = [one for one in able if not training.is_booster(one.estimator)]
+    candidate = booster.candidate
+    if training.n_samples >= _MANY_MORE * n_selected:
+        settings = grow_settings(candidate.final.package, candidate.settings)
+        candidate = replace(candidate, settings=settings, estimator=clone(candidate.final).set_params(settings=settings))
+    return [Finalist(booster, candidate.final, None, candidate.title), *others]
 
 
 def _find_booster(training: FullTraining, selected: Selected) -> CandidateRun | None:
-    """Return the best booster that can be trained on all samples; None if one is selected or there is none.
-
-    Boosters gain most from more samples: one that a few other samples have dropped may be the best of all of them.
-    """
+    """Return the best booster that can be trained on all samples, also if the sample alone has dropped it."""
     able = [
         run
         for run in selected.outcome.runs
         if run.n_samples > 0 and not run.has_failed and training.is_booster(run.candidate.final)
     ]
-    if not able or any(run in selected.final.mixture.runs for run in able):
+    return max(able, key=lambda run: (run.n_samples, run.value), default=None)
+
+
+def _divide_time(left: float, n_others: int, is_booster: bool) -> float:
+    """Return the seconds of the next training, with more for a booster.
+
+    Examples
+    --------
+    >>> _divide_time(30.0, 2, False), _divide_time(30.0, 2, True), _divide_time(30.0, 0, False)
+    (10.0, 24.0, 30.0)
+    """
+    if is_booster and n_others:
+        return _SHARE_OF_BOOSTER * left
+    return left / (n_others + 1)
+
+
+def _fit_in_time(
+    training: FullTraining, finalist: Finalist, n_selected: int, seconds: float, schedule: Schedule, stage: Stage
+) -> tuple[Any, int] | None:
+    """Return a trained candidate with its number of samples; None if there is not enough time."""
+    plans = training.plans_its_time(finalist.estimator)
+    if not plans and _MARGIN * finalist.run.estimate_final_seconds(training.n_samples) > seconds:
         return None
-    return max(able, key=lambda run: (run.n_samples, run.value))
-
-
-def _find_affordable(training: FullTraining, run: CandidateRun, fewest: int, seconds: float) -> int | None:
-    """Return on how many samples, more than the fewest, there is time to train a candidate; None if on none."""
-    size = training.count_samples(run.candidate.final)
-    while _MARGIN * run.estimate_final_seconds(size) > seconds:
-        size = int(_STEP * size)
-        if size <= fewest or not training.takes_part(run.candidate.final):
-            return None
-    return size
+    stage.update(f"training {finalist.title} on up to {training.n_samples:,} samples")
+    fit = partial(training.fit, finalist.estimator, finalist.model, n_selected, seconds)
+    try:
+        return run_within(seconds, fit, schedule.n_threads(training.n_samples))
+    except OutOfTimeError:
+        return None
 
 
 def _weigh_runs(selected: Selected, of_all: list[Trained], ensemble: AveragedModels) -> Mixture:
@@ -226,7 +271,7 @@ def _weigh_runs(selected: Selected, of_all: list[Trained], ensemble: AveragedMod
 
 
 def _explain(
-    problem: StoredProblem, parts: Parts, of_all: list[Trained], too_slow: list[CandidateRun], ensemble: AveragedModels
+    problem: StoredProblem, parts: Parts, of_all: list[Trained], left_out: list[str], ensemble: AveragedModels
 ) -> list[str]:
     """Return lines on what was trained on how many samples."""
     where = "on disk" if problem.stored.location == "disk" else "on a cluster"
@@ -239,8 +284,8 @@ def _explain(
         use = (
             "used" if id(one.model) in used else f"no better on {parts.comparing.size:,} held-out samples, and not used"
         )
-        lines.append(f"- {one.run.candidate.title} trained on {one.n_samples:,} samples: {use}.")
-    lines += [f"- {run.candidate.title}: there was no time to train it on all samples." for run in too_slow]
+        lines.append(f"- {one.title} trained on {one.n_samples:,} samples: {use}.")
+    lines += left_out
     n_of_sample = len(used - {id(one.model) for one in of_all})
     if n_of_sample:
         lines.append(f"{n_of_sample} of {len(used)} models are those of the {parts.sample.size:,} samples in memory.")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import numpy as np
 from sklearn.base import clone
 
 from metricwise._typing import Labels
@@ -13,6 +13,7 @@ from metricwise.decisions.chunk_learners import refuse_kernels
 from metricwise.decisions.dask_learners import fit_on_dask, refuse_class_names, trains_on_dask
 from metricwise.decisions.weighting import weight_setting
 from metricwise.estimators.selection.beyond_memory.boosters import (
+    Offer,
     count_that_fit,
     fit_on_cluster,
     fit_on_disk,
@@ -22,10 +23,12 @@ from metricwise.estimators.selection.beyond_memory.linear_models import fit_smoo
 from metricwise.estimators.selection.beyond_memory.stored import BlockStream, StoredSamples, Targets, transform_by
 from metricwise.estimators.selection.booster import BoosterClassifier
 from metricwise.estimators.selection.preprocessing import Prepared
-from metricwise.estimators.selection.subsets import draw_part
 from metricwise.registry import entries, join_names, trains_on
 
 Location = Literal["disk", "cluster"]
+# Measured: memory per sample that training takes on disk, beside the labels.
+_BYTES_OF_SMOOTH = 70
+_BYTES_OF_MACHINE = 200
 _PASSES = 5  # of streaming learners over blocks, at most
 _BOOSTERS_OF_DASK = ("lightgbm", "xgboost")
 
@@ -45,7 +48,7 @@ class FullTraining:
     n_samples : int
         Number of samples that count.
     room : float
-        Bytes of memory that LightGBM may take on disk.
+        Bytes of memory that a training on disk may take.
     seed : int
         Seeds the order of blocks.
     """
@@ -68,17 +71,27 @@ class FullTraining:
         """Return whether a candidate is a booster without preprocessing that can be trained on all samples."""
         return isinstance(estimator, BoosterClassifier) and self.can_train(estimator)
 
-    def takes_part(self, estimator: Any) -> bool:
-        """Return whether a candidate can also learn from a part of the samples: LightGBM on disk."""
+    def count_missing_bytes(self, estimator: Any) -> float:
+        """Return how many bytes of memory training a candidate on disk takes beyond those that there are, or zero.
+
+        LightGBM takes as many samples as fit.
+        """
+        learner = _learner_of(estimator)
+        if self.stored.location != "disk" or isinstance(learner, BoosterClassifier):
+            return 0.0
+        per_sample = 0
+        if is_smooth(learner):
+            per_sample = _BYTES_OF_SMOOTH
+        elif trains_on(learner, "disk"):
+            per_sample = _BYTES_OF_MACHINE
+        return max(0.0, per_sample * self.n_samples - self.room)
+
+    def plans_its_time(self, estimator: Any) -> bool:
+        """Return whether a candidate learns from as many samples as there is time for: LightGBM on disk."""
         return self.stored.location == "disk" and isinstance(_learner_of(estimator), BoosterClassifier)
 
-    def count_samples(self, estimator: Any) -> int:
-        """Return how many samples a candidate learns from: all, or as many as fit into memory."""
-        fitting = count_that_fit(self.stored.data.shape[1], self.room) if self.takes_part(estimator) else self.n_samples
-        return min(self.n_samples, fitting)
-
-    def fit(self, estimator: Any, trained: Any, n_samples: int) -> Any:
-        """Return the candidate, trained on all samples.
+    def fit(self, estimator: Any, trained: Any, fewest: int = 0, seconds: float = math.inf) -> tuple[Any, int] | None:
+        """Return the candidate, trained on all samples or as many as fit, and how many; None if there is no time.
 
         Parameters
         ----------
@@ -86,24 +99,35 @@ class FullTraining:
             The candidate.
         trained : classifier
             The same, trained on some of the samples; its preprocessing is used.
-        n_samples : int
-            How many samples it learns from, if it can learn from a part.
+        fewest : int
+            Number of samples that is not worth a training, for a candidate that plans its time.
+        seconds : float
+            Time for such a candidate.
         """
+        offer = Offer(count_that_fit(self.stored.data.shape[1], self.room), fewest, seconds, self.seed)
         if not isinstance(estimator, Prepared):
-            return self._fit(estimator, self.stored, trained, n_samples)
+            return self._fit(estimator, self.stored, trained, offer)
         model: Any = clone(estimator)
         model.transformer_ = trained.transformer_
         stored = self.stored.transform(transform_by(trained.transformer_))
-        model.learner_ = self._fit(estimator.learner, stored, trained.learner_, n_samples)
+        found = self._fit(estimator.learner, stored, trained.learner_, offer)
+        if found is None:
+            return None
+        model.learner_, n_samples = found
         model.classes_ = model.learner_.classes_
-        return model
+        return model, n_samples
 
-    def _fit(self, learner: Any, stored: StoredSamples, trained: Any, n_samples: int) -> Any:
+    def _fit(self, learner: Any, stored: StoredSamples, trained: Any, offer: Offer) -> tuple[Any, int] | None:
+        if self.plans_its_time(learner):
+            return fit_on_disk(learner, stored.data, *self.targets, offer)
+        return self._fit_to_all(learner, stored, trained), self.n_samples
+
+    def _fit_to_all(self, learner: Any, stored: StoredSamples, trained: Any) -> Any:
         y, weights = self.targets
         if is_smooth(learner):
             return fit_smooth(learner, stored.data, y, weights, trained)
         if isinstance(learner, BoosterClassifier):
-            return self._fit_booster(learner, stored, n_samples)
+            return fit_on_cluster(learner, stored.data, y, weights)
         if stored.location == "cluster" and (package := _booster_package(learner)) is not None:
             learner = make_counterpart(package, _list_set(learner))
         if stored.location == "cluster" and trains_on_dask(learner):
@@ -115,14 +139,6 @@ class FullTraining:
             blocks = BlockStream(stored.data, self.targets, self.seed)
             return clone(learner).fit_stream(blocks, classes=self.classes, n_passes=_PASSES)
         return stored.learn(clone(learner), self.targets, self.classes, self.seed)
-
-    def _fit_booster(self, learner: BoosterClassifier, stored: StoredSamples, n_samples: int) -> Any:
-        y, weights = self.targets
-        if stored.location == "cluster":
-            return fit_on_cluster(learner, stored.data, y, weights)
-        codes = np.searchsorted(self.classes, y)
-        samples = np.arange(len(y)) if n_samples >= len(y) else draw_part(codes, None, n_samples, self.seed)
-        return fit_on_disk(learner, stored.data, y, weights, samples)
 
 
 def can_train_there(estimator: Any, location: Location) -> bool:

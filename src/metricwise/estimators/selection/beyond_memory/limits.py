@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from metricwise._typing import Labels
 from metricwise.decisions.amounts import is_per_sample
 from metricwise.decisions.group_constraints import separate_constraints
 from metricwise.designs.cluster.source import DaskSource
@@ -16,16 +17,17 @@ from metricwise.estimators.selection.profile import MANY_SAMPLES
 from metricwise.measures import get_measure
 from metricwise.memory import available_bytes, format_megabytes
 
-# Measured: Python with all libraries of candidates, vectors over all samples, and what candidates take of the sample
-# that they are compared on, per sample and as a multiple of it.
+# Measured: Python with all libraries of candidates, vectors over all samples beside copies of their labels, and what
+# candidates take of the sample that they are compared on, per sample and as a multiple of it.
 _LIBRARIES = 480 * 10**6
-_BYTES_PER_STORED_SAMPLE = 100
+_BYTES_PER_STORED_SAMPLE = 30
+_COPIES_OF_LABELS = 3
 _BYTES_PER_SAMPLE = 600
 _COPIES = 12
 _FEWEST_SAMPLES = 2000
 
 
-def count_selected(X: Any) -> int:
+def count_selected(X: Any, y: Labels) -> int:
     """Return how many samples may be brought into memory to compare candidates on.
 
     Raises
@@ -36,10 +38,10 @@ def count_selected(X: Any) -> int:
     if isinstance(X, DaskSource):
         return min(MANY_SAMPLES, X.most_gathered)
     per_sample = _COPIES * _sample_bytes(X) + _BYTES_PER_SAMPLE
-    found = int(find_room(X) / per_sample)
+    found = int(find_room(X, y) / per_sample)
     fewest = min(_FEWEST_SAMPLES, X.shape[0])
     if found < fewest:
-        needed = X.memory_limit - find_room(X) + fewest * per_sample
+        needed = X.memory_limit - find_room(X, y) + fewest * per_sample
         raise ValueError(
             f"memory_limit={format_megabytes(X.memory_limit)} leaves no room to compare candidates on {fewest} of the "
             f"{X.shape[0]} samples of {X.path}: give at least memory_limit={format_megabytes(needed)!r}, or train one "
@@ -48,10 +50,11 @@ def count_selected(X: Any) -> int:
     return min(MANY_SAMPLES, found)
 
 
-def find_room(X: Any) -> float:
-    """Return the bytes of memory beside libraries and vectors over all samples."""
+def find_room(X: Any, y: Labels) -> float:
+    """Return the bytes of memory beside libraries and vectors over all samples, whose labels are y."""
     limit = getattr(X, "memory_limit", None) or available_bytes()
-    return float(limit - _LIBRARIES - _BYTES_PER_STORED_SAMPLE * X.shape[0])
+    per_sample = _BYTES_PER_STORED_SAMPLE + _COPIES_OF_LABELS * y.dtype.itemsize
+    return float(limit - _LIBRARIES - per_sample * X.shape[0])
 
 
 def _sample_bytes(X: Any) -> float:

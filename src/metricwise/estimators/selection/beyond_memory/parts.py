@@ -65,15 +65,16 @@ def divide(strata: Integers, has_weight: Mask, most_sampled: int, has_guarantee:
     >>> [part.size for part in parts]
     [80, 10, 10, 0, 30]
     """
-    codes, counts = np.unique(strata[has_weight], return_counts=True)
+    counts = np.bincount(strata, weights=has_weight).astype(np.int64)
+    codes = np.flatnonzero(counts)
     total = int(counts.sum())
-    wanted = max(_MOST_HELD_OUT, _MINORITY_HELD_OUT * total / counts.min())
+    wanted = max(_MOST_HELD_OUT, _MINORITY_HELD_OUT * total / counts[codes].min())
     share = 0.5 * min(_HELD_OUT_SHARE, wanted / total)
     shares = np.array([share, share, 2.0 * share if has_guarantee else 0.0])
     sampled = min(1.0, most_sampled / (total * (1.0 - shares.sum())))
-    found: list[list[Indices]] = []
-    for code, count in zip(codes.tolist(), counts.tolist(), strict=True):
-        order = np.random.default_rng((seed, 11, code)).permutation(np.flatnonzero(has_weight & (strata == code)))
+    is_trained, drawn = has_weight.copy(), []
+    for code in codes.tolist():
+        count = int(counts[code])
         sizes = np.ceil(shares * count).astype(np.int64)
         n_trained = count - int(sizes.sum())
         if n_trained < _MINORITY_NEEDED or sizes[:2].min() < _MINORITY_NEEDED:
@@ -81,7 +82,12 @@ def divide(strata: Integers, has_weight: Mask, most_sampled: int, has_guarantee:
                 f"a class has {count} samples, too few for training and for two held-out parts: collect more samples "
                 "of it, or load the samples if they fit into memory"
             )
-        trained, *held_out = np.split(order, n_trained + np.cumsum([0, *sizes[:2]]))
-        sample = trained[: max(_MINORITY_NEEDED, round(sampled * n_trained))]
-        found.append([trained, *held_out, sample])
-    return Parts(*(np.sort(np.concatenate(part)) for part in zip(*found, strict=True)))
+        n_sampled = max(_MINORITY_NEEDED, round(sampled * n_trained))
+        ends = np.cumsum([*sizes, n_sampled])
+        random = np.random.default_rng((seed, 11, code))
+        # The rest stays in place: a permutation of all samples would take time and memory.
+        chosen = np.flatnonzero(has_weight & (strata == code))[random.choice(count, ends[-1], replace=False)]
+        drawn.append(np.split(chosen, ends[:-1]))
+        is_trained[chosen[: ends[-2]]] = False
+    comparing, judging, testing, sample = (np.sort(np.concatenate(part)) for part in zip(*drawn, strict=True))
+    return Parts(np.flatnonzero(is_trained), comparing, judging, testing, sample)

@@ -57,6 +57,13 @@ XGBOOST_OF_CLASSES: tuple[Settings, ...] = (
     },
 )
 
+# Settings for many more samples than those that candidates are compared on: larger trees gain, and do not overfit.
+OF_MORE_SAMPLES: dict[str, Settings] = {
+    "lightgbm": {"n_estimators": 200, "learning_rate": 0.1, "num_leaves": 63},
+    "xgboost": {"n_estimators": 200, "learning_rate": 0.1, "max_depth": 8, "min_child_weight": 2},
+}
+_KEPT_SETTINGS = ("class_weight",)
+
 _MOST_OUTPUTS = 5  # classes or labels, above which the usual iterations take too long
 _OF_MANY_LABELS: Settings = {"n_estimators": 100, "learning_rate": 0.1}
 
@@ -90,6 +97,17 @@ def make_xgboost(problem: Problem) -> Iterator[Candidate]:
         yield from _make_boosters(
             problem, "xgboost", XGBOOST_OF_CLASSES if problem.is_multiclass else XGBOOST, growth=0.6
         )
+
+
+def grow_settings(package: str, settings: Settings) -> Settings:
+    """Return the settings for many more samples; the weights of classes stay.
+
+    Examples
+    --------
+    >>> grow_settings("lightgbm", {"num_leaves": 15, "class_weight": "balanced"})
+    {'n_estimators': 200, 'learning_rate': 0.1, 'num_leaves': 63, 'class_weight': 'balanced'}
+    """
+    return OF_MORE_SAMPLES[package] | {name: settings[name] for name in _KEPT_SETTINGS if name in settings}
 
 
 def make_catboost(problem: Problem) -> Iterator[Candidate]:
