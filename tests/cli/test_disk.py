@@ -258,3 +258,47 @@ print("peak", float(re.search(r"VmHWM:\s+(\d+) kB", open("/proc/self/status").re
     assert done.returncode == 0, done.stderr
     assert float(re.search(r"peak (\S+)", done.stdout)[1]) < 375
     assert len((tmp_path / "labels.csv").read_text().splitlines()) == n_samples + 1
+
+
+@pytest.mark.parametrize("name", ["X.npy", "rows.csv"])
+def test_compare_evaluates_on_samples_on_disk(folder, name):
+    target = [text.format(folder=folder) for text in FILES[name]]
+    options = ["--disk", "--memory-limit", "800MB", "--folds", "2", "--time-budget", "3s"]
+    result = run_command("compare", folder / name, *target, *options, "--json")
+    assert "3,000 rows; 6 features; on disk" in result.stderr
+    facts = json.loads(result.stdout)
+    found = {one["algorithm"]: one for one in facts["measures"]["f1"]["results"]}
+    assert set(found) == {"multivariate-svm", "auto"} and facts["folds"] == 2
+    in_memory = json.loads(run_command("compare", folder / "rows.csv", *LINEAR, "--folds", "2", "--json", "-q").stdout)
+    expected = in_memory["measures"]["f1"]["results"][0]
+    assert found["multivariate-svm"]["value"] == pytest.approx(expected["value"], abs=0.02)
+    for one in found.values():
+        assert one["low"] < expected["value"] < one["high"]
+
+
+def test_compare_leaves_out_samples_on_disk_without_weight(folder, tmp_path):
+    """Samples of weight zero, whose labels are wrong, change nothing."""
+    weights, labels = np.append(np.ones(3000), np.zeros(1000)), np.append(LABELS, 1 - LABELS[:1000])
+    frame = pd.DataFrame(np.vstack([X, X[:1000]]), columns=list(NAMES)).assign(w=weights, label=labels)
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    options = ["--target", "label", *LINEAR, "--disk", "--folds", "2", "--json", "-q"]
+    values = [
+        json.loads(run_command("compare", path, *options, *more).stdout)["measures"]["f1"]["results"][0]["value"]
+        for path, more in ((folder / "rows.csv", []), (tmp_path / "rows.csv", ["--weight", "w"]))
+    ]
+    assert values[0] == pytest.approx(values[1], abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message", "code"),
+    [
+        (["rows.csv", "--target", "label", "--disk", "--groups", "a"], "--groups is for samples in memory", 2),
+        (["rows.csv", "--target", "label", "--disk", "--algorithm", "plug-in"], "--disk is for auto, multivariate", 2),
+        (["X.npy", "--disk"], "name the .npy file that has them by --target", 2),
+        (["rows.csv", "--target", "nothing", "--disk"], "has no column 'nothing' for target", 1),
+        (["X.npy", "--target", "y.npy", "--disk", "--memory-limit", "100MB"], "Give at least --memory-limit", 1),
+    ],
+)
+def test_compare_on_disk_refuses_what_it_cannot_do(folder, monkeypatch, arguments, message, code):
+    monkeypatch.chdir(folder)
+    assert message in run_command("compare", *arguments, code=code).stderr

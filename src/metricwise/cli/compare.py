@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ import click
 from metricwise.cli import algorithms
 from metricwise.cli.algorithms import AlgorithmName, Settings
 from metricwise.cli.console import Console, Outcome, command, format_table, join_lines
+from metricwise.cli.disk import disk_options, open_labelled_table
 from metricwise.cli.options import (
     GROUPS_OF_FOLDS,
     DataOptions,
@@ -24,10 +26,16 @@ from metricwise.cli.options import (
 from metricwise.cli.samples import describe_samples, format_samples
 
 if TYPE_CHECKING:
+    from metricwise._typing import Indices, Integers
     from metricwise.io import Table
 
 _DEFAULT = ("multivariate-svm", "plug-in", "auto")
 _DEFAULT_MULTILABEL = ("binary-relevance", "plug-in", "auto")
+_DEFAULT_ON_DISK = ("multivariate-svm", "auto")
+
+# Memory per sample, beside that of a training: the parts of a fold, and what is kept of the predictions of an algorithm.
+_BYTES_OF_FOLDS = 20
+_BYTES_OF_PREDICTIONS = 20
 
 
 @click.command(short_help="Compare algorithms by cross-validation.")
@@ -58,6 +66,7 @@ _DEFAULT_MULTILABEL = ("binary-relevance", "plug-in", "auto")
 @pos_label_option("1 of 0 and 1 or of -1 and 1, or true; others must be named, unless the measure treats both alike")
 @click.option("--seed", default=0, show_default=True, help="Seeds folds and learners.")
 @groups_option(GROUPS_OF_FOLDS)
+@disk_options
 @data_options
 @command
 def compare(
@@ -72,33 +81,33 @@ def compare(
     pos_label: str | None,
     seed: int,
     groups: str | int | None,
+    memory_limit: int | str | None,
     data_options: DataOptions,
 ) -> Outcome:
     """Compare algorithms on DATA: each is trained for each measure and evaluated by it in cross-validation.
 
     Values are means over folds. Intervals come from a bootstrap that draws the same samples for all algorithms, so that
     the differences are paired. Samples count by the weights that --weight names, in training and in evaluation; with
-    --groups, folds and resamples consist of whole groups.
+    --groups, folds and resamples consist of whole groups. With --disk, samples stay on disk in training and prediction.
     """
     import numpy as np
 
     from metricwise.decisions.targets import describe_positive_class
-    from metricwise.io import read_table
 
+    disk = memory_limit is not None
+    if disk and groups is not None:
+        raise click.UsageError("--groups is for samples in memory: leave it out, or leave --disk out")
     with console.progress(f"reading {data}"):
-        table = read_table(
-            data,
-            target=data_options.target or None,
-            weight=data_options.weight,
-            groups=groups,
-            **data_options.file_options(),
-        )
+        table = _read(data, data_options, groups, memory_limit)
     console.note(table.recognised)
     assert table.y is not None
     is_multilabel = table.y.ndim == 2
-    positive = pos_label if is_multilabel else algorithms.parse_label(pos_label, sorted(set(table.y.tolist())))
-    wanted = names or (_DEFAULT_MULTILABEL if is_multilabel else _DEFAULT)
-    job = _Comparison(table, folds, confidence, seed)
+    classes = [] if is_multilabel else np.unique(table.y).tolist()
+    positive = pos_label if is_multilabel else algorithms.parse_label(pos_label, classes)
+    wanted = names or (_DEFAULT_ON_DISK if disk else _DEFAULT_MULTILABEL if is_multilabel else _DEFAULT)
+    for name in wanted if disk else ():  # before the folds, for which all samples are read
+        algorithms.check_usage(name, Settings(measures[0], learner), is_multilabel, stream=False, disk=True)
+    job = _Comparison(table, folds, confidence, seed, len(wanted))
     found = {}
     for measure in measures:
         runs = []
@@ -112,7 +121,7 @@ def compare(
                 raise click.UsageError(
                     f"compare evaluates all on the same samples, and {name} leaves some open: train and evaluate it"
                 )
-            algorithms.check_usage(name, settings, is_multilabel, stream=False, disk=False)
+            algorithms.check_usage(name, settings, is_multilabel, stream=False, disk=disk)
             with console.progress(f"{name} for {measure}") as progress:
                 runs.append(job.run(name, settings, progress))
         found[measure] = _evaluate_runs(job, runs, measure, confidence)
@@ -127,12 +136,22 @@ def compare(
     }
     texts = [_format_comparison(measure, result, confidence) for measure, result in found.items()]
     heading = format_samples(facts)
-    classes = [] if is_multilabel else sorted(set(table.y.tolist()))
     if len(classes) == 2:
         label = classes[1] if positive is None else positive
         facts |= {"positive": {"label": label, "share": float(np.average(job.y == label, weights=job.weights))}}
         heading.insert(0, describe_positive_class(**facts["positive"]))
     return Outcome("\n\n".join(["\n".join(heading), *texts] if heading else texts), facts)
+
+
+def _read(data: str, options: DataOptions, groups: str | int | None, memory_limit: int | str | None) -> Table:
+    """Return the samples in memory or, with a limit, on disk."""
+    from metricwise.io import read_table
+
+    if memory_limit is not None:
+        return open_labelled_table(data, options, memory_limit)
+    return read_table(
+        data, target=options.target or None, weight=options.weight, groups=groups, **options.file_options()
+    )
 
 
 @dataclass
@@ -145,18 +164,42 @@ class _Run:
     refusal: str | None = None
 
 
+@dataclass(frozen=True)
+class _Splits:
+    """Training and test samples of folds, made one fold at a time: those of all folds may not fit into memory."""
+
+    folds: Integers
+
+    def __len__(self) -> int:
+        return int(self.folds.max()) + 1
+
+    def __iter__(self) -> Iterator[tuple[Indices, Indices]]:
+        import numpy as np
+
+        for fold in range(len(self)):
+            yield np.flatnonzero(self.folds != fold), np.flatnonzero(self.folds == fold)
+
+
 class _Comparison:
     """A table divided into folds, on which algorithms are trained and evaluated."""
 
-    def __init__(self, table: Table, folds: int, confidence: float, seed: int) -> None:
+    def __init__(self, table: Table, folds: int, confidence: float, seed: int, n_algorithms: int) -> None:
         import numpy as np
 
         from metricwise.decisions.out_of_fold import make_splits
+        from metricwise.io import DiskData
         from metricwise.reporting.predictions import drop_weightless
         from metricwise.reporting.resampling import SampleGroups
 
         assert table.y is not None
         self.table, self.confidence, self.seed = table, confidence, seed
+        self.is_on_disk, self.memory_limit = isinstance(table.X, DiskData), 0
+        self.splits: Any
+        if self.is_on_disk:
+            self._divide_on_disk(folds)
+            per_sample = _BYTES_OF_FOLDS + _BYTES_OF_PREDICTIONS * n_algorithms
+            self.memory_limit = table.X.memory_limit - per_sample * table.n_rows
+            return
         self.X, self.y, self.weights, groups = drop_weightless(table.X, table.y, table.sample_weight, table.groups)
         codes = np.unique(np.zeros(len(self.y)) if self.y.ndim == 2 else self.y, return_inverse=True)[1].ravel()
         self.groups = SampleGroups.of(groups, codes)
@@ -165,9 +208,42 @@ class _Comparison:
             kind = "distinct samples" if self.groups is None else "groups"
             raise ValueError(f"the samples are too few for folds: give at least two {kind} of every class")
 
+    def _divide_on_disk(self, folds: int) -> None:
+        """Number the folds of samples on disk; those without weight are left out."""
+        import numpy as np
+
+        from metricwise.decisions.out_of_fold import assign_folds
+        from metricwise.designs import make_design
+        from metricwise.designs.disk_views import SelectedSamples
+
+        assert self.table.y is not None
+        self.X, self.y, self.weights, self.groups = self.table.X, self.table.y, self.table.sample_weight, None
+        if self.weights is not None and not self.weights.all():
+            kept = np.flatnonzero(self.weights > 0.0)
+            self.X = SelectedSamples(self.X, kept)
+            self.y, self.weights = self.y[kept], self.weights[kept]
+        codes = np.searchsorted(np.unique(self.y), self.y)
+        found = assign_folds(make_design(self.X), codes, folds, self.seed)
+        if found is None:
+            raise ValueError("the samples are too few for folds: give at least two distinct samples of every class")
+        self.splits = _Splits(found.astype(np.int32))
+
+    def _take(self, samples: Indices) -> Any:
+        """Return some of the samples, where they are."""
+        from metricwise._sklearn import take_samples
+        from metricwise.designs.disk_views import SelectedSamples
+
+        return SelectedSamples(self.X, samples, self.memory_limit) if self.is_on_disk else take_samples(self.X, samples)
+
+    def _build(self, name: str, settings: Settings, samples: Any) -> Any:
+        if not self.is_on_disk:
+            return algorithms.build_estimator(name, settings, samples)
+        if name != algorithms.AUTO:
+            self.table.X.check_training_memory()
+        return algorithms.build_learner(name, settings)
+
     def run(self, name: str, settings: Settings, progress: Any) -> _Run:
         """Train an algorithm once per fold; the run holds its predictions, or why it cannot take the measure."""
-        from metricwise._sklearn import take_samples
         from metricwise.reporting.predictions import collect_predictions
 
         run, started = _Run(name), time.perf_counter()
@@ -175,16 +251,16 @@ class _Comparison:
         given = {"sample_weight": self.weights, "groups": None if self.groups is None else self.groups.codes}
         for number, (train, test) in enumerate(self.splits):
             progress.fraction = number / len(self.splits)
-            samples = take_samples(self.X, train)
+            samples = self._take(train)
             of_fold = {name: values[train] for name, values in given.items() if values is not None}
             try:
-                model = algorithms.build_estimator(name, settings, samples).fit(samples, self.y[train], **of_fold)
+                model = self._build(name, settings, samples).fit(samples, self.y[train], **of_fold)
             except TypeError as error:  # a measure that lacks what the algorithm needs
                 run.refusal = join_lines(error)
                 return run
             weights = None if self.weights is None else self.weights[test]
             found = collect_predictions(
-                model, take_samples(self.X, test), self.y[test], settings.pos_label, names, weights
+                model, self._take(test), self.y[test], settings.pos_label, names, weights
             )
             # A fold may hold few groups; how far their weights vary follows from the groups of all folds.
             groups = None if self.groups is None else self.groups.take(test)

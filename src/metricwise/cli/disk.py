@@ -97,6 +97,14 @@ def open_table(
     return Table(samples, samples.y, samples.sample_weight, names, (str(where),), kinds, description, decimal=decimal)
 
 
+def open_labelled_table(path: str, options: DataOptions, memory_limit: int | str, **settings: Any) -> Table:
+    """Return a table with labels whose samples stay on disk; the settings are those of `open_table`."""
+    table = open_table(path, options, memory_limit, options.target, options.weight, **settings)
+    if table.y is None:
+        raise click.UsageError(f"{path} has no labels: name the .npy file that has them by --target")
+    return table
+
+
 def _fit_to_model(path: str, given: dict[str, Any], n_features: int | None, may_lack_labels: bool) -> dict[str, Any]:
     """Return the reader options that give a file the features of the model."""
     from metricwise.io.spec import describe_file

@@ -13,7 +13,7 @@ import click
 from metricwise.cli import algorithms
 from metricwise.cli.algorithms import AlgorithmName, Settings, describe_algorithms
 from metricwise.cli.console import Console, Outcome, command, show_passes
-from metricwise.cli.disk import disk_options, has_separate_labels, open_table
+from metricwise.cli.disk import disk_options, has_separate_labels, open_labelled_table
 from metricwise.cli.hashing import check_hash_options, hash_options
 from metricwise.cli.models import check_output, estimate_n_rows, is_read_once, spool_input, store_table_info
 from metricwise.cli.options import (
@@ -238,13 +238,11 @@ def _train_on_disk(
     import numpy as np
 
     with console.progress(f"opening {path}"):
-        table = open_table(path, options, memory_limit, options.target, options.weight, drop, on_error=on_error)
+        table = open_labelled_table(path, options, memory_limit, drop=drop, on_error=on_error)
     scaling = (
         "" if algorithm == algorithms.AUTO else ", numbers are used unscaled: scale the features if their ranges differ"
     )
     console.note(f"{table.recognised}{scaling}")
-    if table.y is None:
-        raise click.UsageError(f"{path} has no labels: name the .npy file that has them by --target")
     if settings.pos_label is not None:
         settings = replace(settings, pos_label=algorithms.parse_label(settings.pos_label, np.unique(table.y).tolist()))
     if algorithms.find_algorithm(algorithm).has_checkpoints:

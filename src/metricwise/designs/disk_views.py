@@ -21,9 +21,11 @@ class SelectedSamples:
         Reads the samples.
     samples : array of int
         Positions of the samples, distinct and ascending; at least one.
+    memory_limit : int, optional
+        Memory that the process may take, in bytes; by default that of the reader.
     """
 
-    def __init__(self, reader: BlockReader, samples: Indices) -> None:
+    def __init__(self, reader: BlockReader, samples: Indices, memory_limit: int | None = None) -> None:
         self._reader, self._samples = reader, samples
         self._starts = np.searchsorted(samples, reader.bounds)
         self._numbers = np.flatnonzero(np.diff(self._starts))
@@ -31,6 +33,7 @@ class SelectedSamples:
         self.path, self.dtype, self.is_sparse = reader.path, reader.dtype, reader.is_sparse
         self.shape = int(samples.size), reader.shape[1]
         self.feature_names = getattr(reader, "feature_names", None)
+        self.memory_limit = getattr(reader, "memory_limit", None) if memory_limit is None else memory_limit
         self.most_gathered = min(reader.most_gathered, int(samples.size))
         self.y, self.sample_weight = (
             None if values is None else values[samples] for values in (reader.y, reader.sample_weight)
