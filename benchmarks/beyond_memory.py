@@ -48,18 +48,19 @@ COLUMNS = (
 )
 
 TEXT = [
-    "``MetricClassifier('f1', time_budget=...)`` on ``metricwise.io.open(path, memory_limit=...)`` with all candidates, "
-    f"on float32 samples of {N_FEATURES} features in a .npy file, one in eight positive: the label depends on two "
-    "features, on the product of two others with noise, and on a fourth's absolute value, so that no classifier has an "
-    "F1 above 0.80. Beside it, on the same files: the same with the time that LightGBM took as its budget, where that is "
-    f"{LEAST_SECONDS:.0f} seconds or more; the same in memory, where it is asked for; LightGBM with its usual settings "
-    "on the first samples that fit into the same memory limit; and scikit-learn's ``SGDClassifier(loss='log_loss')`` in "
-    "one pass over all blocks, the best of three strengths of regularisation. These two choose their threshold on the "
-    f"last {HELD_OUT:.0%} of their samples. F1 is that of {N_NEW:,} new samples; the interval is the one that "
-    "MetricClassifier expects. Peak memory on disk must stay below the limit.",
-    "Each row is one run, a process of its own with one thread (``OMP_NUM_THREADS=1``), one after the other. Seconds are "
-    "those of training, from opening the file, and processor seconds are those of the whole process, imports included; "
-    "where other programs use the machine, they are fewer, and what a time budget allows depends on it.",
+    "``MetricClassifier('f1', time_budget=...)`` on ``metricwise.io.open(path, memory_limit=...)`` with all "
+    f"candidates, on float32 samples of {N_FEATURES} features in a .npy file, one in eight positive: the label depends "
+    "on two features, on the product of two others with noise, and on a fourth's absolute value; whoever knows all but "
+    "the noise has an F1 of 0.80. Beside it, on the same files: the same with the time that LightGBM took as its "
+    f"budget, where that is {LEAST_SECONDS:.0f} seconds or more; the same in memory, up to {MOST_IN_MEMORY:,} samples; "
+    "LightGBM with its usual settings on the first samples that fit into the same memory limit, up to "
+    f"{MOST_FOR_LIGHTGBM:,} samples; and scikit-learn's ``SGDClassifier(loss='log_loss')`` in one pass over all "
+    "blocks, the best of three strengths of regularisation. These two choose their threshold on the last "
+    f"{HELD_OUT:.0%} of their samples, at most {N_NEW:,}. F1 is that of {N_NEW:,} new samples; the interval is the "
+    "one that MetricClassifier expects. Peak memory on disk must stay below the limit.",
+    "Each row is one run, a process of its own with one thread (``OMP_NUM_THREADS=1``), one after the other. Seconds "
+    "are those of training, from opening the file; processor seconds are those of the whole process, imports "
+    "included. Where other programs use the machine, these are fewer, and what a time budget allows depends on it.",
 ]
 
 

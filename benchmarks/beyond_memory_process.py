@@ -78,7 +78,8 @@ def train_lightgbm(data: DiskData, limit: int) -> tuple[Any, int]:
 
     n_samples = min(data.shape[0], int((limit - LIBRARIES) / BYTES_PER_SAMPLE))
     X, last = np.load(data.path, mmap_mode="r")[:n_samples], round((1.0 - HELD_OUT) * n_samples)
-    learner = LGBMClassifier(verbosity=-1, random_state=0, n_jobs=available_threads()).fit(np.array(X[:last]), data.y[:last])
+    learner = LGBMClassifier(verbosity=-1, random_state=0, n_jobs=available_threads())
+    learner.fit(np.array(X[:last]), data.y[:last])
     start = max(last, n_samples - N_NEW)
     return choose_threshold(learner, np.array(X[start:]), data.y[start:n_samples]), n_samples
 

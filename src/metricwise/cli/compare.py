@@ -33,7 +33,7 @@ _DEFAULT = ("multivariate-svm", "plug-in", "auto")
 _DEFAULT_MULTILABEL = ("binary-relevance", "plug-in", "auto")
 _DEFAULT_ON_DISK = ("multivariate-svm", "auto")
 
-# Memory per sample, beside that of a training: the parts of a fold, and what is kept of the predictions of an algorithm.
+# Memory per sample beside that of a training: the parts of a fold, and the predictions of an algorithm.
 _BYTES_OF_FOLDS = 20
 _BYTES_OF_PREDICTIONS = 20
 
@@ -209,7 +209,7 @@ class _Comparison:
             raise ValueError(f"the samples are too few for folds: give at least two {kind} of every class")
 
     def _divide_on_disk(self, folds: int) -> None:
-        """Number the folds of samples on disk; those without weight are left out."""
+        """Set the folds of samples on disk; those without weight are left out."""
         import numpy as np
 
         from metricwise.decisions.out_of_fold import assign_folds
@@ -259,9 +259,7 @@ class _Comparison:
                 run.refusal = join_lines(error)
                 return run
             weights = None if self.weights is None else self.weights[test]
-            found = collect_predictions(
-                model, self._take(test), self.y[test], settings.pos_label, names, weights
-            )
+            found = collect_predictions(model, self._take(test), self.y[test], settings.pos_label, names, weights)
             # A fold may hold few groups; how far their weights vary follows from the groups of all folds.
             groups = None if self.groups is None else self.groups.take(test)
             run.folds.append(replace(found, groups=groups))

@@ -79,10 +79,12 @@ def explain_selection(
     """
     selected = _name_selected(mixture)
     has_threshold = measure.response == "labels"
+    ranked = _rank(runs, mixture)
+    usual = next((run for run in ranked if run.n_samples > 0), ranked[0])
     lines = [
         f"Of {len(runs)} candidates, {selected} is chosen.",
         f"Candidates are compared by their {measure.name} of out-of-fold samples, "
-        f"{_describe_rung(mixture.runs[0], n_samples)} unless stated otherwise"
+        f"{_describe_rung(usual, n_samples)} unless stated otherwise"
         + (", each at the threshold that suits it on these samples" if has_threshold else "")
         + "; differences are of the same samples; intervals are of 90 %.",
     ]
@@ -91,7 +93,7 @@ def explain_selection(
     if mixture.gain is not None:
         lines.append(f"The ensemble has {mixture.value:.3f}: {_describe_difference(mixture.gain)}.")
     lines.append(_describe_expectation(expected, has_threshold))
-    lines += [f"- {run.candidate.title}: {_describe_run(run, mixture, n_samples)}" for run in _rank(runs, mixture)]
+    lines += [f"- {run.candidate.title}: {_describe_run(run, usual, mixture, n_samples)}" for run in ranked]
     return "\n".join(lines)
 
 
@@ -184,13 +186,13 @@ def _describe_rung(run: CandidateRun, n_samples: int) -> str:
     return f"{run.n_folds} folds of {share} samples"
 
 
-def _describe_run(run: CandidateRun, mixture: Mixture, n_samples: int) -> str:
+def _describe_run(run: CandidateRun, usual: CandidateRun, mixture: Mixture, n_samples: int) -> str:
     if run.n_samples == 0:
-        return run.why_dropped
+        return "chosen, not compared with others on few samples" if run in mixture.runs else run.why_dropped
     parts = [f"{run.value:.3f}"]
     if not np.isnan(run.interval).any():
         parts.append(f"({run.interval[0]:.3f} to {run.interval[1]:.3f})")
-    if run.n_samples != mixture.runs[0].n_samples:
+    if run.n_samples != usual.n_samples:
         parts.append(f"in {_describe_rung(run, n_samples)}")
     is_selected = run in mixture.runs
     reason = "chosen" if is_selected else run.why_dropped

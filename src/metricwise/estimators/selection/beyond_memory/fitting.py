@@ -193,7 +193,7 @@ def _train_on_all(
 def _list_finalists(training: FullTraining, selected: Selected, n_selected: int) -> list[Finalist]:
     """Return the candidates to train on all samples, a booster first: it gains most from more samples.
 
-    Of boosters, one is enough: that of the best settings on the sample, which, on many more samples, grows larger trees.
+    Of boosters, one is enough: that of the best settings on the sample. On many more samples it grows larger trees.
     """
     final = selected.final
     able = [
@@ -208,18 +208,18 @@ def _list_finalists(training: FullTraining, selected: Selected, n_selected: int)
     candidate = booster.candidate
     if training.n_samples >= _MANY_MORE * n_selected:
         settings = grow_settings(candidate.final.package, candidate.settings)
-        candidate = replace(candidate, settings=settings, estimator=clone(candidate.final).set_params(settings=settings))
+        grown = clone(candidate.final).set_params(settings=settings)
+        candidate = replace(candidate, settings=settings, estimator=grown)
     return [Finalist(booster, candidate.final, None, candidate.title), *others]
 
 
 def _find_booster(training: FullTraining, selected: Selected) -> CandidateRun | None:
-    """Return the best booster that can be trained on all samples, also if the sample alone has dropped it."""
-    able = [
-        run
-        for run in selected.outcome.runs
-        if run.n_samples > 0 and not run.has_failed and training.is_booster(run.candidate.final)
-    ]
-    return max(able, key=lambda run: (run.n_samples, run.value), default=None)
+    """Return the best booster that can be trained on all samples.
+
+    The sample alone may have dropped it, or there was no time to try it there.
+    """
+    able = [run for run in selected.outcome.runs if not run.has_failed and training.is_booster(run.candidate.final)]
+    return max(able, key=lambda run: (run.n_samples, np.nan_to_num(run.value, nan=-np.inf)), default=None)
 
 
 def _divide_time(left: float, n_others: int, is_booster: bool) -> float:
