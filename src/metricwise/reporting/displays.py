@@ -12,8 +12,9 @@ from metricwise._typing import Floats
 from metricwise.decisions.targets import choose_positive_class, count_classes
 from metricwise.measures import Measure, get_measure
 from metricwise.measures.checks import check_finite, check_same_length
+from metricwise.measures.titles import title_of
 from metricwise.reporting.evaluation import measure_curve, resolve_measure, threshold_measure
-from metricwise.reporting.models import measure_of, name_of, title_of
+from metricwise.reporting.models import measure_of, name_of
 from metricwise.reporting.predictions import NOUNS, Problem, collect_predictions, drop_weightless
 from metricwise.reporting.resampling import SampleGroups
 from metricwise.reporting.steps import make_steps

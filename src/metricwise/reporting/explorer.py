@@ -18,8 +18,8 @@ import numpy as np
 from metricwise.measures import Measure, get_measure
 from metricwise.measures.base import CountsTable, show_value
 from metricwise.measures.tables import divide
+from metricwise.measures.titles import title_of
 from metricwise.reporting.markup import Markup, number, tally
-from metricwise.reporting.models import title_of
 from metricwise.reporting.predictions import Problem
 from metricwise.reporting.steps import Steps
 

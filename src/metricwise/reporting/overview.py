@@ -9,6 +9,7 @@ import numpy as np
 
 from metricwise.measures import Measure
 from metricwise.measures.tables import divide
+from metricwise.measures.titles import title_of
 from metricwise.reporting import charts
 from metricwise.reporting.evaluation import Evaluation, evaluate_constant
 from metricwise.reporting.markup import (
@@ -36,7 +37,6 @@ from metricwise.reporting.models import (
     explanation_of,
     list_layers,
     prior_of,
-    title_of,
 )
 from metricwise.reporting.predictions import NOUNS, Predictions, Problem
 

@@ -14,13 +14,14 @@ import numpy as np
 from metricwise._sklearn import count_samples
 from metricwise.io.atomic import atomic_file
 from metricwise.measures import Accuracy, Measure, get_measure
+from metricwise.measures.titles import title_of
 from metricwise.reporting import overview, reviews, sections, watching
 from metricwise.reporting.evaluation import evaluate, evaluate_constant, resolve_measure, threshold_measure
 from metricwise.reporting.explorer import ExplorerProblem, explorer_data
 from metricwise.reporting.group_tables import drop_weightless_groups, find_columns_by, groups_section
 from metricwise.reporting.importance import ImportanceSettings, compute_importance
 from metricwise.reporting.model_card import CardSource, card_section, make_card, validate_card
-from metricwise.reporting.models import measure_of, name_of, title_of
+from metricwise.reporting.models import measure_of, name_of
 from metricwise.reporting.money import describe_earnings, evaluate_earnings, has_amounts_per_sample
 from metricwise.reporting.page_document import make_document
 from metricwise.reporting.predictions import Predictions, collect_predictions, drop_weightless

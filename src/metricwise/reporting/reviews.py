@@ -17,8 +17,9 @@ from metricwise._typing import Floats, Mask
 from metricwise.decisions.review_window import NEGATIVE, POSITIVE, REVIEW
 from metricwise.measures import Measure, Share
 from metricwise.measures.base import CountsTable, RestrictsLabellings, show_value
+from metricwise.measures.titles import title_of
 from metricwise.reporting.markup import Markup, figure, number, paragraph, percent, section, table, tally
-from metricwise.reporting.models import layers, title_of
+from metricwise.reporting.models import layers
 from metricwise.reporting.svg import Chart
 
 _N_SHARES = 41

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from metricwise.measures import IsCost, Measure, RocAuc
+from metricwise.measures.titles import title_of
 from metricwise.reporting import charts
 from metricwise.reporting.evaluation import measure_curve, threshold_measure
 from metricwise.reporting.explorer import ExplorerProblem, explorer_markup
@@ -25,7 +26,7 @@ from metricwise.reporting.markup import (
     spread,
     table,
 )
-from metricwise.reporting.models import leaderboard_of, results_of, title_of
+from metricwise.reporting.models import leaderboard_of, results_of
 from metricwise.reporting.optimality import describe_optimality, describe_worth
 from metricwise.reporting.precision_recall import precision_recall_band
 from metricwise.reporting.predictions import Predictions, Problem

@@ -6,7 +6,8 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from metricwise.reporting.models import leaderboard_of, measure_of, name_of, results_of, title_of
+from metricwise.measures.titles import title_of
+from metricwise.reporting.models import leaderboard_of, measure_of, name_of, results_of
 from metricwise.results import Result, StreamResult
 
 
