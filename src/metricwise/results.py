@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from html import escape
 from typing import Any, TypeVar, overload
 
 import numpy as np
 
 from metricwise._state import stored_fields
 from metricwise._typing import Floats
+from metricwise.notebook.training import show_certificate, show_history, show_result, show_stream
 
 
 class DegenerateOptimumWarning(UserWarning):
@@ -117,8 +117,7 @@ class Certificate:
         return self.gap / abs(self.upper) if self.upper else 0.0
 
     def _repr_html_(self) -> str:
-        rows = {"upper": self.upper, "lower": self.lower, "gap": self.gap, "relative gap": self.relative}
-        return _html_table("Certificate", {name: f"{value:.6g}" for name, value in rows.items()})
+        return show_certificate(self)
 
 
 @stored_fields(version=1)
@@ -237,6 +236,9 @@ class History(Sequence[Entry]):
             return "History()"
         last = self.entries[-1]
         return f"History({len(self)} entries, {last.seconds:.3g} s, objective {last.objective:.6g})"
+
+    def _repr_html_(self) -> str:
+        return show_history(self)
 
 
 @stored_fields(version=1)
@@ -402,19 +404,7 @@ class Result:
         return self.certificate.score_error
 
     def _repr_html_(self) -> str:
-        bounds = self.certificate
-        rows = {
-            "status": self.status.value,
-            "iterations": f"{self.n_iter:,}",
-            "seconds": f"{self.seconds:.3g}",
-            "objective": f"{bounds.upper:.6g}",
-            "no weights have less": f"{bounds.lower:.6g}",
-            "relative gap": f"{bounds.relative:.3g}",
-            "weights": f"{self.weights.size:,}",
-        }
-        if self.fallback is not None:
-            rows["trained for"] = f"accuracy, positives weigh {self.fallback.positive_weight:.3g} times as much"
-        return _html_table("Result", rows)
+        return show_result(self)
 
 
 @dataclass(frozen=True)
@@ -468,20 +458,4 @@ class StreamResult:
         return False
 
     def _repr_html_(self) -> str:
-        rows = {
-            "status": self.status.value,
-            "samples": f"{self.n_samples:,}",
-            "passes": f"{self.n_passes:,}",
-            "seconds": f"{self.seconds:.3g}",
-            "weights": f"{self.weights.size:,}",
-        }
-        measured = [entry.measure for entry in self.history if entry.measure == entry.measure]
-        if measured:
-            rows["measure on samples not learnt from"] = f"{measured[-1]:.4g}"
-        return _html_table("Result of a stream", rows)
-
-
-def _html_table(caption: str, rows: dict[str, str]) -> str:
-    """Return names and values as a table for notebooks."""
-    lines = (f'<tr><th scope="row">{escape(name)}</th><td>{escape(value)}</td></tr>' for name, value in rows.items())
-    return f"<table><caption>{escape(caption)}</caption><tbody>{''.join(lines)}</tbody></table>"
+        return show_stream(self)

@@ -14,6 +14,7 @@ from metricwise.decisions.class_outcomes import Kind, encode_class_outcomes
 from metricwise.decisions.group_constraints import separate_constraints
 from metricwise.decisions.guarantee_watch import GuaranteeStatus, GuaranteeWatch, History
 from metricwise.decisions.guarantees import Constraint, parse_constraints
+from metricwise.decisions.monitor_table import show_monitor
 from metricwise.decisions.outcomes import Classes, Position, as_scores, check_order, encode_outcomes, leave_out_reviews
 from metricwise.decisions.profit import ProfitDecision
 from metricwise.decisions.score_reference import ScoreReference, ScoreWatch
@@ -128,6 +129,9 @@ class GuaranteeMonitor:
     def __repr__(self) -> str:
         guarantees = [watch.constraint for watch in self._watches]
         return f"GuaranteeMonitor({', '.join(map(str, guarantees))}; {self.n_seen} outcomes, alarm={self.alarm})"
+
+    def _repr_html_(self) -> str:
+        return show_monitor(self)
 
     def update(self, y_true: Any, y_pred: Any, scores: Any = None, *, order: Any = None) -> Self:
         """Take outcomes into account, in the order of the rows; all or, if there is an error, none.

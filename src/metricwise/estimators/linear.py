@@ -22,12 +22,13 @@ from metricwise.decisions.targets import (
 from metricwise.designs import make_design
 from metricwise.estimators.inputs import labels_of, validate_samples
 from metricwise.estimators.lazy_predictions import lazy_labels, lazy_scores
+from metricwise.estimators.summary import ShowsSummary
 from metricwise.measures import HasMulticlassValue, Measure
 from metricwise.measures.joint import find_joint_losses
 from metricwise.threads import available_threads
 
 
-class LinearClassifier(ClassifierMixin, BaseEstimator):
+class LinearClassifier(ShowsSummary, ClassifierMixin, BaseEstimator):
     """Prediction from `coef_`, `intercept_` and `threshold_`; one binary problem, or one per class vs the rest.
 
     Subclasses have the parameters ``multi_class`` and ``pos_label``, and set `measure_`, `classes_` and `result_`.

@@ -15,11 +15,12 @@ from metricwise.clusters import load_into_memory
 from metricwise.decisions.decision import Decision, Threshold
 from metricwise.decisions.prior_shift import PriorEstimate
 from metricwise.decisions.task import Task
+from metricwise.estimators.summary import ShowsSummary
 from metricwise.measures import Measure
 from metricwise.measures.base import show_interval, show_value
 
 
-class ThresholdedClassifier(ClassifierMixin, BaseEstimator):
+class ThresholdedClassifier(ShowsSummary, ClassifierMixin, BaseEstimator):
     """Predicts by a task and a decision, which subclasses store together with a model that scores samples."""
 
     __stored_state__: ClassVar[StoredState] = StoredState(

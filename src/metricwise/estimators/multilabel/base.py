@@ -30,6 +30,7 @@ from metricwise.decisions.training_data import TrainingData, validate_weights
 from metricwise.estimators.guarded_fit import guard_fit
 from metricwise.estimators.inputs import validate_samples
 from metricwise.estimators.routing import RoutesGroups
+from metricwise.estimators.summary import ShowsSummary
 from metricwise.measures import Averaged
 from metricwise.measures.averages import Average
 from metricwise.measures.contingency import LabelSetFBeta
@@ -46,7 +47,7 @@ MARGINAL_RULES: dict[str, Callable[..., Any]] = {
 THRESHOLD_RULES: dict[str, Average] = {"macro_f": "macro", "micro_f": "micro"}
 
 
-class MultiLabelClassifier(RoutesGroups, ClassifierMixin, BaseEstimator):
+class MultiLabelClassifier(RoutesGroups, ShowsSummary, ClassifierMixin, BaseEstimator):
     """A multilabel classifier; subclasses learn and give the probabilities."""
 
     estimator: Any

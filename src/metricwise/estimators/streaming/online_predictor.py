@@ -13,12 +13,13 @@ from metricwise.decisions.task import Task
 from metricwise.designs.finite import LARGEST
 from metricwise.estimators.inputs import validate_samples
 from metricwise.estimators.streaming.online_learning import OnlineModel, predict_chances
+from metricwise.estimators.summary import ShowsSummary
 from metricwise.measures import CostMatrix, Measure
 from metricwise.measures.base import show_interval, show_value
 from metricwise.results import History, StreamEntry, StreamResult
 
 
-class OnlinePredictor(ClassifierMixin, BaseEstimator):
+class OnlinePredictor(ShowsSummary, ClassifierMixin, BaseEstimator):
     """Predicts by the probabilities of a learner and the rule of running tables, which subclasses store as a model."""
 
     _model: OnlineModel

@@ -18,6 +18,7 @@ from metricwise.designs.finite import LARGEST
 from metricwise.estimators.checkpoints import digest, settings_of
 from metricwise.estimators.guarded_fit import guard_fit
 from metricwise.estimators.inputs import training_order, validate_samples
+from metricwise.estimators.summary import ShowsSummary
 from metricwise.estimators.svm.base import REMEDIES, BatchClassifier
 from metricwise.estimators.svm.fallback import describe_degenerate
 from metricwise.estimators.svm.queries import Queries, read_queries
@@ -36,7 +37,7 @@ _DEGENERATE_REMEDY = "If C is very small, raise it; more features also help"
 _PARAMETERS = ("measure", "C", "tol", "max_iter", "max_seconds", "n_jobs", "random_state", "callback", "checkpoint")
 
 
-class RankingSVC(BaseEstimator):
+class RankingSVC(ShowsSummary, BaseEstimator):
     """Linear ranker trained for a measure of the rankings of queries, such as NDCG (Yue et al. 2007).
 
     Minimises ``1/2 |w|^2 + C u R(w)``, where R is the mean over queries of convex upper bounds of their losses
