@@ -1,5 +1,7 @@
 """Show the progress of training: a bar on terminals and in notebooks, lines elsewhere if they are asked for.
 
+In notebooks the bar is one output of the cell, which is replaced: redrawn text would be stored line after line.
+
 The outermost `show_progress` owns the bar. What runs inside adds stages to its line, so that model selection shows the
 candidate, the fold and the iteration of its solver together.
 """
@@ -15,15 +17,16 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
-from typing import Literal
+from contextvars import ContextVar, copy_context
+from html import escape
+from typing import Any, Literal
 
 _LOG = logging.getLogger("metricwise")
 _DELAY = 2.0  # seconds before anything is shown
 _BETWEEN_REDRAWS, _BETWEEN_LINES = 0.2, 10.0  # seconds
 _BAR_WIDTH = 12  # characters, so that the text fits beside it on a line of 80
 
-Display = Literal["bar", "lines", "none"]
+Display = Literal["bar", "notebook", "lines", "none"]
 
 
 class Stage:
@@ -58,8 +61,8 @@ class ProgressBar:
     ----------
     title : str
         What the line begins with.
-    display : {"bar", "lines", "none"}
-        Redraw one line, write a line now and then, or show nothing.
+    display : {"bar", "notebook", "lines", "none"}
+        Redraw one line, replace one output of a notebook's cell, write a line now and then, or show nothing.
     is_verbose : bool
         Whether a line with the time stays when the work is finished.
     """
@@ -70,6 +73,7 @@ class ProgressBar:
         self._finished = threading.Event()
         self._started = time.monotonic()
         self._width = 0
+        self._output: Any = None  # of the cell of a notebook
 
     @contextmanager
     def add_stage(self) -> Iterator[Stage]:
@@ -87,7 +91,8 @@ class ProgressBar:
         if self._display == "none":
             yield
             return
-        ticker = threading.Thread(target=self._tick, daemon=True)
+        # Notebooks find the cell that runs by the context, which threads do not inherit.
+        ticker = threading.Thread(target=copy_context().run, args=(self._tick,), daemon=True)
         ticker.start()
         try:
             yield
@@ -95,7 +100,7 @@ class ProgressBar:
             self._finished.set()
             ticker.join()
         if self._is_verbose:
-            self._write(f"{self._time()}  {self._title}: finished\n")
+            self._finish(f"{self._time()}  {self._title}: finished")
 
     def line(self, width: int | None = None) -> str:
         """Return the line as it is now, shortened to a width: without title, inner stages, the bar, and cut at last.
@@ -116,9 +121,8 @@ class ProgressBar:
         [###---------]  25 %  0:00, about 40 s left  MultivariateSVC: fold 2 of 4, iteration 7
         [###---------]  25 %  0:00, about 40 s left  fold 2 of 4
         """
-        stages = list(self._stages)
+        stages, fraction = list(self._stages), self._fraction
         texts = [stage.text for stage in stages if stage.text]
-        fraction = next((stage.fraction for stage in stages if stage.fraction is not None), None)
         ends_at = next((stage.ends_at for stage in stages if stage.ends_at is not None), None)
         left = "" if ends_at is None else describe_seconds_left(ends_at - time.monotonic())
         times = f"{self._time()}{left}"
@@ -132,25 +136,50 @@ class ProgressBar:
             return whole
         return next((line for line in lines if len(line) <= width), lines[-1][:width])
 
+    @property
+    def _fraction(self) -> float | None:
+        return next((stage.fraction for stage in list(self._stages) if stage.fraction is not None), None)
+
     def _time(self) -> str:
         seconds = int(time.monotonic() - self._started)
         return f"{seconds // 60}:{seconds % 60:02d}"
 
     def _tick(self) -> None:
-        pause = _BETWEEN_REDRAWS if self._display == "bar" else _BETWEEN_LINES
+        pause = _BETWEEN_LINES if self._display == "lines" else _BETWEEN_REDRAWS
         wait = _DELAY
         while not self._finished.wait(wait):
             wait = pause
             if self._display == "lines":
                 self._write(f"{self.line()}\n")
+            elif self._display == "notebook":
+                self._replace(self.line(), self._fraction)
             else:
                 self._redraw(self.line(shutil.get_terminal_size().columns - 1))
         if self._width:
             self._redraw("")
             self._write("\r")
+        if self._output is not None:
+            self._replace("")
+
+    def _finish(self, line: str) -> None:
+        """Leave a line when the work is finished."""
+        if self._display == "notebook":
+            self._replace(line)
+        else:
+            self._write(f"{line}\n")
+
+    def _replace(self, line: str, fraction: float | None = None) -> None:
+        """Replace what the cell of a notebook shows."""
+        from IPython.display import display
+
+        shown = {"text/plain": line, "text/html": _show_line(line, fraction)}
+        if self._output is None:
+            self._output = display(shown, raw=True, display_id=True)
+        else:
+            self._output.update(shown, raw=True)
 
     def _redraw(self, line: str) -> None:
-        # Spaces instead of a control sequence, which notebooks do not know.
+        # Spaces instead of a control sequence, which not every terminal knows.
         self._write(f"\r{line.ljust(self._width)}")
         self._width = len(line)
 
@@ -219,8 +248,9 @@ def choose_display(verbose: int | None) -> Display:
     """
     if verbose == 0 or sys.stderr is None or multiprocessing.current_process().name != "MainProcess":
         return "none"
-    is_notebook = type(sys.stderr).__module__.startswith("ipykernel")
-    if sys.stderr.isatty() or is_notebook:
+    if type(sys.stderr).__module__.startswith("ipykernel"):
+        return "notebook"
+    if sys.stderr.isatty():
         return "bar"
     return "none" if verbose is None else "lines"
 
@@ -251,6 +281,17 @@ def describe_seconds_left(seconds: float) -> str:
     if seconds <= 60.0:
         return f", about {5 * math.ceil(seconds / 5.0)} s left"
     return f", about {round(seconds / 60.0)} min left" if seconds < 5400.0 else f", about {seconds / 3600.0:.1f} h left"
+
+
+def _show_line(line: str, fraction: float | None) -> str:
+    """Return a line for a notebook, with a bar of its own in the place of the one of letters."""
+    if not line:
+        return ""
+    bar, words = "", line
+    if fraction is not None:
+        bar = f'<progress max="1" value="{fraction:.3f}" style="vertical-align:middle;width:10em"></progress> '
+        words = line.partition("] ")[2]
+    return f'<div style="font-variant-numeric:tabular-nums">{bar}{escape(words)}</div>'
 
 
 def _draw_bar(fraction: float | None) -> str:

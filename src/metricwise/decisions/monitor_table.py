@@ -51,7 +51,7 @@ def _draw_evidence(watch: GuaranteeWatch) -> Markup:
     evidence, limit = course.log_wealth / np.log(10.0), -np.log10(watch.alpha)
     lines = [
         Line(evidence, f"evidence against {watch.constraint}, power of ten"),
-        Line(np.full(evidence.size, limit), "alarm", SECOND, is_dashed=True),
+        Line(np.full(evidence.size, limit), "alarm above", SECOND, is_dashed=True),
     ]
     ends = min(float(evidence.min()), 0.0), 1.1 * max(float(evidence.max()), float(limit))
     return draw_lines(course.n_seen, lines, "outcomes", ends)

@@ -16,7 +16,7 @@ _WIDTH, _HEIGHT = 150, 16  # of an interval
 _CHART_WIDTH, _CHART_HEIGHT = 400, 170
 _LEFT, _RIGHT, _TOP, _BOTTOM = 58, 8, 10, 34
 _FONT = 'font-family="system-ui, sans-serif" font-size="11"'
-_ROW = 14  # height of a name
+_ROW, _LETTER = 14, 6  # height of a name, and width of a letter
 _MOST_POINTS = 300  # of a line
 
 
@@ -101,7 +101,7 @@ def draw_lines(x: ArrayLike, lines: Sequence[Line], x_label: str, ends: tuple[fl
         points = "L".join(f"{px:.1f} {py:.1f}" for px, py in zip(across, down, strict=True))
         dashes = ' stroke-dasharray="5 3"' if line.is_dashed else ""
         parts.append(f'<path d="M{points}" fill="none" stroke="{line.colour}" stroke-width="1.8"{dashes}/>')
-    parts += _names(lines, drawn)
+    parts += _names(lines, across, drawn)
     words = "; ".join(f"{line.label}, at last {np.asarray(line.y, dtype=np.float64)[-1]:.4g}" for line in lines)
     return _svg(_CHART_WIDTH, _CHART_HEIGHT, words, parts, "display:block;max-width:100%")
 
@@ -110,31 +110,39 @@ def _ticks(x_ends: list[float], ends: tuple[float, float], x_label: str) -> list
     """Return the numbers at the ends of both axes and the name of the horizontal one."""
     right, bottom = _CHART_WIDTH - _RIGHT, _CHART_HEIGHT - _BOTTOM
     places = [
-        (_LEFT - 6, bottom, "end", f"{ends[0]:.4g}"),
-        (_LEFT - 6, _TOP + 8, "end", f"{ends[1]:.4g}"),
-        (_LEFT, bottom + 15, "start", f"{x_ends[0]:,.4g}" if x_ends[0] < 1e6 else f"{x_ends[0]:.3g}"),
-        (right, bottom + 15, "end", f"{x_ends[1]:,.6g}" if x_ends[1] < 1e6 else f"{x_ends[1]:.3g}"),
+        (_LEFT - 6, bottom, "end", _short(ends[0])),
+        (_LEFT - 6, _TOP + 8, "end", _short(ends[1])),
+        (_LEFT, bottom + 15, "start", _short(x_ends[0])),
+        (right, bottom + 15, "end", _short(x_ends[1])),
         ((_LEFT + right) / 2, bottom + 28, "middle", x_label),
     ]
-    return [
-        f'<text x="{x:g}" y="{y:g}" text-anchor="{side}" {_FONT}>{text(words)}</text>' for x, y, side, words in places
-    ]
+    return [_write(*place) for place in places]
 
 
-def _names(lines: Sequence[Line], drawn: Sequence[Floats]) -> list[str]:
-    """Return the names of the lines, in their colours, in the corner on the right that fewer points are in."""
-    height = _ROW * len(lines)
-    tops = (_TOP, _CHART_HEIGHT - _BOTTOM - height - 4)
+def _names(lines: Sequence[Line], across: Floats, drawn: Sequence[Floats]) -> list[str]:
+    """Return the names of the lines, in their colours, in the corner through which the lines pass least."""
+    height, width = _ROW * len(lines), _LETTER * max(len(line.label) for line in lines)
+    left, right, bottom = _LEFT + 8, _CHART_WIDTH - _RIGHT, _CHART_HEIGHT - _BOTTOM - 4
+    corners = [(x, top) for top in (_TOP, bottom - height) for x in (right, left)]
 
-    def count_points(top: int) -> int:
-        return sum(int(np.sum(np.abs(down[down.size // 3 :] - top - height / 2) < height / 2 + 4)) for down in drawn)
+    def measure_overlap(corner: tuple[int, int]) -> int:
+        side, top = corner
+        positions = np.linspace(side, side - width if side == right else side + width)
+        inside = (np.abs(np.interp(positions, across, down) - top - height / 2) < height / 2 + 3 for down in drawn)
+        return sum(int(np.sum(points)) for points in inside)
 
-    top, right = min(tops, key=count_points), _CHART_WIDTH - _RIGHT
-    return [_write(right, top + _ROW * (row + 0.8), "end", line.label, line.colour) for row, line in enumerate(lines)]
+    x, top = min(corners, key=measure_overlap)
+    anchor = "end" if x == right else "start"
+    return [_write(x, top + _ROW * (row + 0.8), anchor, line.label, line.colour) for row, line in enumerate(lines)]
 
 
 def _write(x: float, y: float, side: str, words: str, colour: str = "currentColor") -> str:
     return f'<text x="{x:g}" y="{y:g}" text-anchor="{side}" fill="{colour}" {_FONT}>{text(words)}</text>'
+
+
+def _short(value: float) -> str:
+    shown = f"{value:,.0f}" if value.is_integer() and abs(value) < 1e7 else f"{value:.3g}"
+    return shown.replace("-", "−")
 
 
 def _share(values: ArrayLike, ends: tuple[float, float]) -> Floats:
