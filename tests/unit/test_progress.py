@@ -113,7 +113,7 @@ def test_an_error_removes_the_bar_and_its_stages(monkeypatch: pytest.MonkeyPatch
 def test_notebooks_have_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     output = type("OutStream", (io.StringIO,), {"__module__": "ipykernel.iostream"})
     monkeypatch.setattr(sys, "stderr", output())
-    assert choose_display(None) == "bar"
+    assert choose_display(None) == "notebook"
     monkeypatch.setattr(sys, "stderr", None)  # pythonw has none
     assert choose_display(1) == "none"
 

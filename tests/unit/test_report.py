@@ -24,7 +24,6 @@ from sklearn.svm import LinearSVC
 from metricwise import (
     Accuracy,
     BinaryRelevance,
-    Certificate,
     MultivariateSVC,
     PlugInClassifier,
     STAMPClassifier,
@@ -356,13 +355,6 @@ def test_a_class_that_is_never_or_always_predicted_is_reported(predicted: bool) 
     multiclass.intercept_ = np.array([99.0, 0.0, 0.0])
     found = collect_predictions(multiclass, X_NEW, np.arange(400) % 3)
     assert [np.sum(one.scores > one.threshold) for one in found.problems] == [400, 0, 0]
-
-
-def test_results_show_in_notebooks() -> None:
-    assert "<td>0.1</td>" in Certificate(10.0, 9.9)._repr_html_()
-    html = MultivariateSVC("f1").fit(X, Y).result_._repr_html_()
-    assert "optimal" in html and html.count("<tr>") == 7
-    assert "samples" in STAMPClassifier("f1").fit(X, Y).result_._repr_html_()
 
 
 class _ExplainedRegression(LogisticRegression):
