@@ -12,11 +12,12 @@ import numpy as np
 
 import metricwise
 from metricwise.measures import Measure, get_measure
+from metricwise.measures.titles import title_of
 from metricwise.reporting import charts
 from metricwise.reporting.evaluation import Evaluation, evaluate
 from metricwise.reporting.guarantees import evaluate_guarantees, find_guaranteed
 from metricwise.reporting.markup import Markup, number, paragraph, percent, section, spread, table, tally
-from metricwise.reporting.models import expectation_of, list_layers, prior_of, results_of, title_of
+from metricwise.reporting.models import expectation_of, list_layers, prior_of, results_of
 from metricwise.reporting.optimality import describe_optimality
 from metricwise.reporting.predictions import Predictions
 from metricwise.reporting.reviews import Reviews
