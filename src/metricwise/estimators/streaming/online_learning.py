@@ -163,8 +163,8 @@ def _predict_classes(learner: Any, X: Any) -> Floats:
     if not np.isfinite(chances.sum()):
         first = int(np.argmin(np.isfinite(chances).all(axis=1)))
         raise ValueError(
-            f"{type(learner).__name__}.predict_proba gives {chances[first].tolist()} for sample {first} of X: scale the "
-            "features, or let it learn from more samples at once (batch_size)"
+            f"{type(learner).__name__}.predict_proba gives {chances[first].tolist()} for sample {first} of X: scale "
+            "the features, or let it learn from more samples at once (batch_size)"
         )
     return chances
 
