@@ -151,6 +151,7 @@ _TERMS = {"is": "dict", "items": [["red", 0], ["bird", 10**8]]}
         ("plug-in", "Binary", {"positive": 2}),
         ("plug-in", "Binary", {"positive": {"is": "tuple", "items": []}}),
         ("online", "Binary", {"positive": 2}),
+        ("online", "SGDClassifier", {"average": 1 << 40}),
         ("online", "Binary", {"positive": {"is": "tuple", "items": []}}),
         ("neighbours", "KNeighborsClassifier", {"_y": {"is": "entry", "at": 0}}),
         ("hashed records", "FeatureHasher", {"n_features": 0}),

@@ -74,6 +74,7 @@ LEGAL: dict[str, Callable[[], tuple[Any, Any]]] = {
     "calibrated TF-IDF": lambda: _fit(
         CalibratedClassifierCV(make_pipeline(TfidfVectorizer(), LogisticRegression()), cv=2), TEXTS
     ),
+    "large whole numbers": lambda: _fit(LogisticRegression(C=10**12, random_state=2**32 - 1)),
     "neighbours, p=3": lambda: _fit_neighbors(p=3),
     "neighbours, p=0.5": lambda: _fit_neighbors(p=0.5, algorithm="brute"),
     "neighbours, weights": lambda: _fit_neighbors(metric_params={"w": np.arange(1.0, 6.0)}),

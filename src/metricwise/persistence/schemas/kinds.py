@@ -87,9 +87,9 @@ def is_whole(value: Any) -> bool:
     return isinstance(value, int | np.integer) and not isinstance(value, bool) and fits_c(value)
 
 
-def fits_c(value: Any) -> bool:
-    """Return whether a value is no whole number, or one of 64 bits."""
-    return not isinstance(value, int) or -(1 << 63) <= value < 1 << 63
+def fits_c(value: Any, bits: int = 64) -> bool:
+    """Return whether a value is no whole number, or one of so many bits."""
+    return not isinstance(value, int) or -(1 << (bits - 1)) <= value < 1 << (bits - 1)
 
 
 def is_real(value: Any) -> bool:

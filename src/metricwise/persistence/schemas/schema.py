@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from metricwise._sklearn import make_constraint
+from metricwise._sklearn import Interval, make_constraint
 from metricwise._state import StoredState, Values
 from metricwise.persistence.schemas import kinds as k
 from metricwise.persistence.schemas.kinds import Check, Sizes
@@ -127,4 +128,10 @@ def get_parameters(cls: Any) -> list[str]:
 def is_allowed_parameter(cls: Any, key: str, value: Any) -> bool:
     """Return whether a parameter satisfies the constraints that its class states, if it does."""
     constraints = getattr(cls, "_parameter_constraints", {}).get(key, NO_VALIDATION)
-    return constraints == NO_VALIDATION or any(make_constraint(one).is_satisfied_by(value) for one in constraints)
+    if constraints == NO_VALIDATION:
+        return True
+    found = [make_constraint(one) for one in constraints]
+    if cls.__module__.startswith("sklearn.") and not k.fits_c(value, bits=32):
+        # The constraint has no upper end, but the number becomes an int of C.
+        found = [one for one in found if not (isinstance(one, Interval) and one.type is Integral)]
+    return any(one.is_satisfied_by(value) for one in found)
