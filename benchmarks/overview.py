@@ -31,19 +31,20 @@ QUALITY = ROOT / "benchmarks" / "quality" / "results"
 SPEED = ROOT / "benchmarks" / "results"
 PAPERS = ROOT / "benchmarks" / "papers" / "results"
 BLOCK = re.compile(r"(<!-- results: written by the benchmarks -->\n).*?(<!-- end of results -->)", re.DOTALL)
-HEADER = ("measure, problems", "metricwise", "best peer", "won : lost (p)", "seconds / peer's")
+HEADER = ("measure, problems", "metricwise", "peer", "won : lost (p)", "seconds / peer's")
 INTRODUCTION = """\
-In short
-========
+Summary
+=======
 
 What the benchmarks found. ``make bench``, ``make bench-quality`` and ``make papers`` write this page, and the table of
 the README, which has some of its rows, from the results of all pages.
 
-A value is a mean over problems; that of the peer is the best mean of all peers, whose regularisation and threshold are
-tuned. *Won : lost* counts the problems on which metricwise is better and worse, and *p* is the p-value of Wilcoxon's
-signed-rank test over problems. Processor seconds are those of metricwise divided by those of that peer, the search of
-its settings included: in all, and on the median problem. :doc:`quality` has every peer, its settings and the values of
-every problem, :doc:`/papers/joachims2005` the topics of Reuters one by one."""
+A value is a mean over problems. The peer of a row is the one with the best mean, if there are several; its
+regularisation and threshold are tuned, unless its name says otherwise. *Won : lost* counts the problems on which
+metricwise is better and worse, and *p* is the p-value of Wilcoxon's signed-rank test over problems. Processor seconds
+are those of metricwise divided by those of that peer, the search of its settings included: in all, and on the median
+problem. :doc:`quality` has every peer, its settings and the values of every problem, :doc:`/papers/joachims2005` the
+topics of Reuters."""
 
 
 @dataclass(frozen=True)
@@ -108,8 +109,9 @@ def list_rows() -> list[Row]:
 def _suite_row(suite: str, measure: str, comparison: Comparison, is_short: bool) -> Row:
     best = peers_of(comparison)[0]
     refused = comparison.refusals[OURS]
-    note = f"; {refused} of {comparison.n_splits} splits refused, as 0" if refused else ""
-    name = f"{capitalise(MEASURE_TITLES[measure])}, {len(comparison.problems)} {_name_problems(suite)}{note}"
+    counts = f"{len(comparison.problems)} {_name_problems(suite)}, {comparison.n_splits} splits"
+    note = f" ({refused} refused, as 0)" if refused else ""
+    name = f"{capitalise(MEASURE_TITLES[measure])}, {counts}{note}"
     return Row(_compare(name, comparison, OURS, best), is_short)
 
 
@@ -137,14 +139,18 @@ def _automl_rows() -> list[Row]:
     if found is None:
         return []
     names = [name for name in AUTOML_SETTINGS if name in found.values]
-    return [Row(_compare(f"F1, {len(found.problems)} tables", found, OURS, name), False) for name in names]
+    return [
+        Row(_compare(f"F1, {len(found.problems)} tables, {found.n_splits} splits", found, OURS, name), False)
+        for name in names
+    ]
 
 
 def _threshold_rows() -> list[Row]:
     _, comparison = load_thresholds(QUALITY)
     if comparison is None:
         return []
-    name = f"F1, threshold of one logistic regression, {len(comparison.problems)} problems"
+    counts = f"{len(comparison.problems)} problems, {comparison.n_splits} splits"
+    name = f"F1, threshold of a logistic regression with default settings, {counts}"
     return [Row(_compare(name, comparison, "auto", "scikit-learn", "TunedThresholdClassifierCV"), True)]
 
 
