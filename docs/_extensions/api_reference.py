@@ -14,14 +14,15 @@ from metricwise.cli import main
 
 
 def escape_markup(text: str) -> str:
-    """Return a text that reStructuredText shows as it is.
+    r"""Return a text that reStructuredText shows as it is, with options as code.
 
     Examples
     --------
-    >>> print(escape_markup("*.csv and ndcg_"))
-    \\*.csv and ndcg\\_
+    >>> print(escape_markup("*.csv and ndcg_, unless --stream is given"))
+    \*.csv and ndcg\_, unless ``--stream`` is given
     """
-    return re.sub(r"([\\*`|_])", r"\\\1", text)
+    escaped = re.sub(r"([\\*`|_@])", r"\\\1", text)
+    return re.sub(r"(?<![\w-])--[a-z][a-z-]*", r"``\g<0>``", escaped)
 
 
 def describe_help(text: str) -> list[str]:
