@@ -100,7 +100,7 @@ class RiverClassifier(_Base):  # type: ignore[misc]
         self._learn([x], [y])
 
     def learn_many(self, X: Any, y: Any) -> None:
-        """Learn from the rows of a data frame, in their order.
+        """Learn from the samples in a data frame, in their order.
 
         Parameters
         ----------
@@ -160,7 +160,7 @@ class RiverClassifier(_Base):  # type: ignore[misc]
         return self._predict([x])[0]
 
     def predict_many(self, X: Any) -> Any:
-        """Return the classes of the rows of a data frame as a series; empty before any was learnt from.
+        """Return the classes of the samples in a data frame as a series; empty before any was learnt from.
 
         Parameters
         ----------
@@ -207,7 +207,7 @@ class RiverClassifier(_Base):  # type: ignore[misc]
         return dict(zip(self._labels, self._probabilities([x])[0].tolist(), strict=True))
 
     def predict_proba_many(self, X: Any) -> Any:
-        """Return the probabilities of the classes of the rows of a data frame, as a data frame.
+        """Return the probabilities of the classes of the samples in a data frame, as a data frame.
 
         Parameters
         ----------

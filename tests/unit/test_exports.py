@@ -349,7 +349,7 @@ def test_models_without_a_graph_raise() -> None:
     with pytest.raises(TypeError, match="ExtraTreesClassifier, which was selected, was trained with missing values"):
         gaps = np.where(np.arange(X.size).reshape(X.shape) % 9, X, np.nan)
         mw.to_onnx(mw.MetricClassifier("f1", candidates=["extra_trees"], cv=2).fit(gaps, Y), gaps)
-    with pytest.raises(TypeError, match="to_onnx is for classes, and the model predicts several labels"):
+    with pytest.raises(TypeError, match="to_onnx is for classes, and the model is multilabel"):
         labels = np.column_stack([Y, 1 - Y])
         mw.to_onnx(mw.MetricClassifier("f1_macro", candidates={"bayes": GaussianNB()}).fit(X, labels), X)
     with pytest.raises(TypeError, match="threshold does not depend on the batch"):

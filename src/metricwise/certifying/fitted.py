@@ -91,7 +91,7 @@ class FittedModel:
 
     @property
     def trains_jointly(self) -> bool:
-        """Whether the weights of several classes were trained in one problem."""
+        """Whether the weights of all classes were trained in one problem."""
         return self.multi_class == "joint" and self.classes.size > 2
 
     @property

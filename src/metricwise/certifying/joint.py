@@ -1,4 +1,4 @@
-"""Bounds of the objective of several classes whose weights are trained together, by its definition."""
+"""Bounds of the multiclass objective whose weights are trained together, by its definition."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class JointSlack:
 
 
 class JointData:
-    """The data of several classes: scores sample by sample, weights class by class."""
+    """The data of the multiclass problem: scores sample by sample, weights class by class."""
 
     def __init__(self, data: LinearData, n_classes: int) -> None:
         self.data, self.n_classes = data, n_classes

@@ -33,7 +33,7 @@ class GuaranteeMonitor:
         ``subject_to`` (or for `RecallAtPrecision` or `PrecisionAtRecall`), all of whose constraints are watched; a
         constraint such as "precision>=0.9" or ``("precision", ">=", 0.9)``; or a list of constraints. Shares of the
         labels are "precision", "recall", "specificity", "npv", "false_positive_rate", "positive_rate" and "accuracy".
-        Guarantees of several classes or labels are watched one by one, each of its class or label; they need a model.
+        Multiclass and multilabel guarantees are watched one by one, each of its class or label; they need a model.
     alpha : float, default=0.05
         Probability of a false alarm, of all guarantees together. Intervals hold with probability 1 - alpha.
 
@@ -54,7 +54,7 @@ class GuaranteeMonitor:
         Whether scores are no longer distributed as they were on the samples that the guarantee was tested on; false
         with probability at most ``alpha``, apart from that of the alarm. No label is needed, so it can come long before
         an alarm; but scores can change while the guarantee is kept, and the guarantee can break while they do not. None
-        if there is nothing to compare with: ``guarantee`` is no model, one of several classes or labels, or one without
+        if there is nothing to compare with: ``guarantee`` is no model, a multiclass or multilabel one, or one without
         a guarantee (``confidence=None``).
     n_scores_seen : int
         Scores seen.
@@ -134,13 +134,13 @@ class GuaranteeMonitor:
         return show_monitor(self)
 
     def update(self, y_true: Any, y_pred: Any, scores: Any = None, *, order: Any = None) -> Self:
-        """Take outcomes into account, in the order of the rows; all or, if there is an error, none.
+        """Take outcomes into account, in their order; all or, if there is an error, none.
 
         Parameters
         ----------
         y_true : label or array of shape (n_outcomes,) or (n_outcomes, n_labels)
             True labels: those of the model or, without a model, 0 and 1, -1 and 1, or booleans. A matrix of zeros and
-            ones for a model of several labels.
+            ones for a multilabel model.
         y_pred : label or array of shape (n_outcomes,) or (n_outcomes, n_labels)
             Predicted labels.
         scores : float or array of shape (n_outcomes,), optional

@@ -1,4 +1,4 @@
-"""The design of several classes: one vector of weights, and one score of every sample, for each of them."""
+"""The design of the multiclass problem: one vector of weights, and one score of every sample, for each of them."""
 
 from __future__ import annotations
 

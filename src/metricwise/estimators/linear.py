@@ -57,7 +57,7 @@ class LinearClassifier(ShowsSummary, ClassifierMixin, BaseEstimator):
     def _check_positive_class(
         self, measure: Measure, classes: NDArray[Any], counts: list[int], where: str = "y"
     ) -> None:
-        """Raise if the positive class of two is not clear, or if one of several classes is named as positive."""
+        """Raise if the positive class of two is not clear, or if one of more than two classes is named as positive."""
         if classes.size == 2:
             choose_positive_class(classes, self.pos_label, measure, counts, where=where)
         else:

@@ -108,7 +108,7 @@ def _find_data(model: Any) -> AdaptationData:
         )
     check_is_fitted(model, "measure_")
     if model._task.is_multilabel:
-        raise ValueError("adapt_prior is for classes, and the model predicts several labels: train one model per label")
+        raise ValueError("adapt_prior is for classes, and the model is multilabel: train one model per label")
     if not model._task.adapts_to_priors:
         raise ValueError(
             "adapt_prior chooses a threshold again, and the model decides by what each sample earns or costs: train "

@@ -204,7 +204,7 @@ class ThresholdedClassifier(ShowsSummary, ClassifierMixin, BaseEstimator):
             raise ValueError(f"confidence must lie between 0 and 1, got {confidence!r}; write 90 percent as 0.9")
         if self._decision.posterior is None:
             raise ValueError(
-                "the model holds no posterior: its file was written before those of several classes and labels were "
+                "the model holds no posterior: its file was written before multiclass and multilabel ones were "
                 "stored, or its threshold was assigned before it was adapted; read expected_score_interval_, or train "
                 "the model again"
             )

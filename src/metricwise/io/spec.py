@@ -1,4 +1,4 @@
-"""The description of a file: what its reader was told, and what was recognised by its suffix and its first lines."""
+"""The description of a file: what the caller stated, and what was recognised by its suffix and its first lines."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ def read_table(
     weight : str or int, default=None
         The column of sample weights.
     groups : str or int, default=None
-        The column that tells which rows belong together, such as those of one patient; it is no feature. "qid" for the
+        The column that shows which rows belong together, such as those of one patient; it is no feature. "qid" for the
         queries of an svmlight file, ``label qid:7 1:0.5 ...``, whose rows must follow each other; without it they are
         ignored.
     columns : sequence of str or dict, default=None

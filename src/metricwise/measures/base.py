@@ -293,7 +293,7 @@ class IsTotal(Protocol):
 
 @runtime_checkable
 class HasMistakeCosts(Protocol):
-    """A cost that is linear in the table: what a missed positive and a false alarm add to it, the dearer being 1.
+    """A cost that is linear in the table: what a missed positive and a false alarm add to it, the costlier being 1.
 
     The hinge loss for it is that of an accuracy whose samples have these weights.
 
@@ -307,7 +307,7 @@ class HasMistakeCosts(Protocol):
 
     @property
     def mistake_costs(self) -> tuple[float, float]:
-        """What a missed positive and a false alarm add to the cost, the dearer being 1."""
+        """What a missed positive and a false alarm add to the cost, the costlier being 1."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""User-defined measures, given as functions of the confusion matrix of several classes."""
+"""User-defined measures, given as functions of the multiclass confusion matrix."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def _probes(n_classes: int | None) -> list[Floats]:
 def confusion_measure(
     function: MatrixFunction, name: str = "confusion measure", *, n_classes: int | None = None
 ) -> ConfusionMeasure:
-    """Make a measure of several classes from a function of the confusion matrix.
+    """Make a multiclass measure from a function of the confusion matrix.
 
     Parameters
     ----------

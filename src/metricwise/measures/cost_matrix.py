@@ -59,7 +59,7 @@ class CostMatrix:
 
     @property
     def unit(self) -> float:
-        """The difference between the dearest and the cheapest prediction: the scale of values."""
+        """The difference between the costliest and the cheapest prediction: the scale of values."""
         matrix = np.array(self.costs)
         return float(matrix.max() - matrix.min())
 
@@ -102,7 +102,7 @@ class CostMatrix:
         return matrix[np.ix_(order, order)]
 
     def mistake_losses(self, class_weights: Floats, classes: ArrayLike) -> Floats:
-        """Return what a mistake costs more than the truth, by true and predicted class, as a share of the dearest.
+        """Return what a mistake costs more than the truth, by true and predicted class, as a share of the costliest.
 
         Raises
         ------

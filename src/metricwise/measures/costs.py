@@ -182,7 +182,7 @@ class LinearContingencyCost(ContingencyCost):
 
     @property
     def mistake_costs(self) -> tuple[float, float]:
-        """What missing a positive and a false alarm add to the cost, in units of the dearer one."""
+        """What missing a positive and a false alarm add to the cost, in units of the costlier one."""
         tp, fp, fn, tn = self.costs
         return (fn - tp) / self.unit, (fp - tn) / self.unit
 

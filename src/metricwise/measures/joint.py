@@ -1,4 +1,4 @@
-"""Which measures of several classes have a most violated labelling of all samples together."""
+"""Which multiclass measures have a most violated labelling of all samples together."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class LargestOfLinearLosses(Protocol):
 
 
 def find_joint_losses(measure: object) -> LargestOfLinearLosses | None:
-    """Return a measure of several classes whose loss is the largest of linear ones, and that equals a given measure.
+    """Return a multiclass measure whose loss is the largest of linear ones, and that equals a given measure.
 
     Where every sample has one class, false positives are as many as false negatives, so that the micro average of an
     F-measure is the accuracy. None if there is no such measure.

@@ -116,7 +116,7 @@ class Profit(EvaluatesTable):
 
     @property
     def unit(self) -> float:
-        """What the dearer mistake loses: the scale of `value`."""
+        """What the costlier mistake loses: the scale of `value`."""
         tp, fp, fn, tn = self._numbers
         dearest = max(tp - fn, tn - fp)
         return dearest if dearest > 0.0 else 1.0
@@ -154,7 +154,7 @@ class Profit(EvaluatesTable):
 
     @property
     def mistake_costs(self) -> tuple[float, float]:
-        """What missing a positive and a false alarm lose, in units of the dearer one."""
+        """What missing a positive and a false alarm lose, in units of the costlier one."""
         tp, fp, fn, tn = self._numbers
         return (tp - fn) / self.unit, (tn - fp) / self.unit
 

@@ -1,6 +1,6 @@
 """Concave means of rates: of the two rates of a binary problem, and of the recalls of several classes.
 
-For several classes the means are over the recalls of the classes that have samples, as in
+For more than two classes the means are over the recalls of the classes that have samples, as in
 `sklearn.metrics.balanced_accuracy_score`; for two classes the rate of an absent class counts as 0.
 """
 
@@ -23,7 +23,7 @@ _LEAST_RECALL = 1e-6  # below which slopes are those of this recall, since they 
 
 
 class _RateMeasure(ConfusionOfTables, SymmetricTableMeasure):
-    """A concave and symmetric function of the two rates, or of the recalls of several classes."""
+    """A concave and symmetric function of the two rates, or of the recalls of more than two classes."""
 
     @abstractmethod
     def rate_value(self, tpr: Any, tnr: Any) -> Any:
@@ -118,7 +118,7 @@ class GMean(_RateMeasure):
 @stored_fields(version=1)
 @dataclass(frozen=True)
 class HMean(_RateMeasure):
-    """The harmonic mean of the rates, 2 P N / (P + N), or of the recalls of several classes; 0 where one is 0.
+    """The harmonic mean of the rates, 2 P N / (P + N), or of the recalls of more than two classes; 0 where one is 0.
 
     Of two classes, the rate of one without samples counts as 0, so the measure is 0 then.
 
@@ -164,8 +164,8 @@ class HMean(_RateMeasure):
 class QMean(_RateMeasure):
     """One minus the quadratic mean of the error rates, 1 - sqrt(((1 - P)^2 + (1 - N)^2) / 2).
 
-    For several classes, the error rates are one minus their recalls. Of two classes, the rate of one without samples
-    counts as 0: the measure is then at most 1 - sqrt(1/2).
+    For more than two classes, the error rates are one minus their recalls. Of two classes, the rate of one without
+    samples counts as 0: the measure is then at most 1 - sqrt(1/2).
 
     Examples
     --------
@@ -206,7 +206,7 @@ class QMean(_RateMeasure):
 @stored_fields(version=1)
 @dataclass(frozen=True)
 class MinRate(_RateMeasure):
-    """The lesser of the rates, min(P, N); for several classes, the least recall.
+    """The lesser of the rates, min(P, N); for more than two classes, the least recall.
 
     Of two classes, the rate of one without samples counts as 0, so the measure is 0 then.
 

@@ -1,4 +1,4 @@
-"""The most violated labelling of several classes, whose samples have one score per class.
+"""The most violated multiclass labelling, whose samples have one score per class.
 
 With the weights w_i and true classes y_i of n samples, a loss D of labellings y' and u its mistakes per loss, it is
 

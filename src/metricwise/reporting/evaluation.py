@@ -1,6 +1,6 @@
 """The measure of one or several models on the same samples, with intervals from resamples of the samples.
 
-A sample of weight 3 counts as three in the value, but as one in the interval: copies of it would tell nothing new.
+A sample of weight 3 counts as three in the value, but as one in the interval: copies of it add no information.
 Where samples are in groups, such as those of one patient, whole groups are drawn: intervals are for new groups.
 """
 

@@ -37,7 +37,7 @@ def find_earning(model: Any) -> Any:
 
 
 def has_amounts_per_sample(measure: Any) -> bool:
-    """Return whether a measure is a profit that no contingency table tells."""
+    """Return whether a measure is a profit that no contingency table determines."""
     return isinstance(measure, Profit) and not measure.has_numbers_only
 
 

@@ -136,7 +136,7 @@ def report(
         classes it has to be named, unless the model has one or the measure does not depend on it.
     sample_weight : array of shape (n_samples,), optional
         Weights of the samples, which all counts, values and curves of the page sum. An interval counts a sample once,
-        whatever its weight: copies of it would tell nothing new.
+        whatever its weight: copies of it add no information.
     groups : array of shape (n_samples,), optional
         Samples that belong together, such as those of one patient, have the same entry. Intervals are then for samples
         of new groups; counts and values stay the same.
@@ -185,7 +185,7 @@ def report(
     found = collect_predictions(model, X, y, pos_label, label_names, sample_weight, groups)
     given, is_declared = measure_of(model, found.kind != "binary") if measure is None else (get_measure(measure), True)
     earnings = evaluate_earnings(model, X, y, sample_weight, confidence, groups)
-    # No contingency table tells a profit with amounts per sample: curves and importance are those of the accuracy.
+    # No contingency table determines a profit with amounts per sample: curves and importance are those of the accuracy.
     criterion = resolve_measure(Accuracy() if has_amounts_per_sample(given) else given, found)
     if found.kind == "binary":
         pos_label = found.problems[0].label  # other models are evaluated for the same class

@@ -76,7 +76,7 @@ class Reviews:
 
     @property
     def predicts_both(self) -> bool:
-        """Whether samples are predicted positive and others negative; if not, the measure of all tells little."""
+        """Whether samples are predicted positive and others negative; if not, the measure of all means little."""
         return self.count(POSITIVE)[0] > 0.0 and self.count(NEGATIVE)[0] > 0.0
 
     def tables_at(self, shares: Floats) -> tuple[Floats, ...]:

@@ -1,11 +1,11 @@
-"""The support vector problem of several classes, all weights together.
+"""The multiclass support vector problem, all weights together.
 
     J(W) = 1/2 |W|^2 + C u R(W),
     R(W) = max over labellings y' of  D(y') + (1/u) sum_i weight_i (s_{i, y'_i} - s_{i, y_i}),    s = X W'
 
-with one vector of weights per class. One over u is the loss of the dearest single mistake. For the accuracy this is the
-machine of Crammer and Singer (2001). For two classes, it has its optimum at w_1 = -w_2, and is half the objective of
-the binary problem of w_2 - w_1 with twice the cost C.
+with one vector of weights per class. One over u is the loss of the costliest single mistake. For the accuracy this is
+the machine of Crammer and Singer (2001). For two classes, it has its optimum at w_1 = -w_2, and is half the objective
+of the binary problem of w_2 - w_1 with twice the cost C.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from metricwise.solvers.problem import MultivariateProblem
 class JointProblem(MultivariateProblem):
     """Minimise 1/2 |W|^2 + cost * R(W). The design has a score for every sample and class."""
 
-    oracle: Any  # a JointOracle, which has several classes instead of two
+    oracle: Any  # a JointOracle, which has more than two classes
 
     @property
     def _n_copies(self) -> int:
@@ -74,7 +74,7 @@ def make_joint_problem(
     weights: Floats,
     classes: ArrayLike,
 ) -> JointProblem:
-    """Return the problem of several classes.
+    """Return the multiclass problem.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def make_joint_problem(
     measure : LargestOfLinearLosses
         What is trained for.
     C : float
-        The cost of the dearest mistake.
+        The cost of the costliest mistake.
     weights : array of shape (n_samples,)
         Weights of the samples, above zero.
     classes : array of shape (n_classes,)

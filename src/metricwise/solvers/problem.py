@@ -195,8 +195,8 @@ def weigh_by_costs(cost: HasMistakeCosts, positive: NDArray[np.bool_], weights: 
     miss, alarm = cost.mistake_costs
     if min(miss, alarm) <= 0.0:
         raise ValueError(
-            f"a missed positive costs {miss:g} and a false alarm {alarm:g} (in units of the dearer), so that one label "
-            "for all samples costs least: both must cost something to be trained for"
+            f"a missed positive costs {miss:g} and a false alarm {alarm:g} (in units of the costlier), so that one "
+            "label for all samples costs least: both must cost something to be trained for"
         )
     weighted: Floats = np.where(positive, miss, alarm) * (1.0 if weights is None else weights)
     return weighted

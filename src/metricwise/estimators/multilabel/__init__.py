@@ -1,1 +1,1 @@
-"""Classifiers for several labels at once."""
+"""Multilabel classifiers."""

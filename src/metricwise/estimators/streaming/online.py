@@ -51,14 +51,14 @@ class OnlineMetricClassifier(OnlinePredictor):
     r"""Any learner with ``partial_fit`` and probabilities, decided for a measure while samples keep coming.
 
     Every sample is predicted before it is learnt from, as what raises the measure most in expectation along its
-    gradient at the table of all predictions so far [1]_. Two classes, more of them, and several labels; measures of the
-    contingency tables, their averages, and `CostMatrix`.
+    gradient at the table of all predictions so far [1]_. For two classes, more of them, and multilabel targets; for
+    measures of the contingency tables, their averages, and `CostMatrix`.
 
     Parameters
     ----------
     estimator : classifier, optional
         Has ``partial_fit`` and ``predict_proba``; by default ``SGDClassifier(loss="log_loss", average=True)``, whose
-        probabilities are less extreme than without averages. For several labels there is a copy per label.
+        probabilities are less extreme than without averages. For multilabel targets there is a copy per label.
     measure : str or Measure, default="f1"
         A measure of the contingency table, such as "f1", "g_mean" or "matthews_corrcoef", an average of one over
         classes or labels, such as "f1_macro", or a `CostMatrix`.
@@ -96,7 +96,7 @@ class OnlineMetricClassifier(OnlinePredictor):
     Attributes
     ----------
     estimator_ : classifier
-        The trained learner; a list with one per label for several labels.
+        The trained learner; a list with one per label for multilabel targets.
     running_score_ : float
         The measure of the samples that count, each predicted before it was learnt from; nan before there is one.
     running_score_interval_ : pair of float
@@ -241,7 +241,7 @@ class OnlineMetricClassifier(OnlinePredictor):
         X : array, data frame or sparse matrix of shape (n_samples, n_features)
             Samples.
         y : array of shape (n_samples,) or (n_samples, n_labels)
-            Classes, or a matrix of zeros and ones for several labels.
+            Classes, or a matrix of zeros and ones for multilabel targets.
         sample_weight : array of shape (n_samples,), optional
             Weights of the samples.
 
@@ -271,9 +271,9 @@ class OnlineMetricClassifier(OnlinePredictor):
         X : array, data frame or sparse matrix of shape (n_samples, n_features)
             Samples.
         y : array of shape (n_samples,) or (n_samples, n_labels)
-            Their classes, or a matrix of zeros and ones for several labels.
+            Their classes, or a matrix of zeros and ones for multilabel targets.
         classes : array, optional
-            All classes; needed in the first call only, and not for several labels.
+            All classes; needed in the first call only, and not for multilabel targets.
         sample_weight : array of shape (n_samples,), optional
             Weights of the samples.
 

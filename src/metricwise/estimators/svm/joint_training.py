@@ -44,7 +44,7 @@ def require_joint_losses(measure: Measure) -> LargestOfLinearLosses:
     losses = find_joint_losses(measure)
     if losses is None:
         raise TypeError(
-            f"measure {measure.name!r} has no most violated labelling of several classes that can be found: "
+            f"measure {measure.name!r} has no most violated multiclass labelling that can be found: "
             "multi_class='joint' is for 'accuracy', 'balanced_accuracy', 'min_rate', 'f1_micro' and CostMatrix, whose "
             "losses are linear in the confusion matrix or the largest of such losses. Set multi_class='ovr' where the "
             "measure is defined for two classes, or use PlugInClassifier"

@@ -90,7 +90,7 @@ class MultivariateSVC(BatchClassifier):
     multi_class : {"ovr", "joint", "off"} or None, default="ovr"
         For more than two classes: "ovr" trains one binary problem per class (one class vs the rest). "joint" trains the
         weights of all classes in one problem, for the measure of all of them: "accuracy" (the machine of Crammer and
-        Singer), "balanced_accuracy", "min_rate", "f1_micro" or a `CostMatrix`; C is then the cost of the dearest
+        Singer), "balanced_accuracy", "min_rate", "f1_micro" or a `CostMatrix`; C is then the cost of the costliest
         mistake, the threshold one offset per class, and samples are in memory. "off" or None: an error.
     pos_label : label, optional
         The positive class of two; by default 1 of the classes 0 and 1, -1 and 1, or booleans. Of others it has to be

@@ -127,8 +127,8 @@ class PlugInClassifier(RoutesGroups, MetaEstimatorMixin, PredictsByLearner, Clie
         Interval of 90 % of the thresholds from resamples; with a guarantee, the thresholds known to keep it; with
         thresholds per group, the least and the greatest of them.
     expected_score_ : float
-        The measure of out-of-fold samples; with several classes or labels, each fold at the offsets or thresholds that
-        the other folds choose.
+        The measure of out-of-fold samples; for multiclass and multilabel targets, each fold at the offsets or
+        thresholds that the other folds choose.
     expected_score_interval_ : pair of float
         Interval that contains the measure of as many new samples with probability 0.9.
     calibrated_ : bool

@@ -22,7 +22,7 @@ def compute_probabilities(scores: NDArray[Any], link: str) -> NDArray[Any]:
     scores : array of shape (n_samples, n_columns)
         One column for the sigmoid of two classes, else one per class.
     link : {"sigmoid", "softmax", "one_vs_rest"}
-        Of two classes; of several that add up to one; of several, each against the rest.
+        Of two classes; of several that add up to one; of several, each one vs the rest.
 
     Examples
     --------

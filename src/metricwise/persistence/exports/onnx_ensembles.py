@@ -29,7 +29,7 @@ def selects_models(model: Any) -> bool:
 def check_ensemble(model: Any) -> None:
     """Raise TypeError if scores of a selected model are not those of classes, or of no operator of ONNX."""
     if model._task.plural == "labels":
-        raise TypeError("to_onnx is for classes, and the model predicts several labels: convert one model per label")
+        raise TypeError("to_onnx is for classes, and the model is multilabel: convert one model per label")
     for learner in model._ensemble.models:
         if not hasattr(learner, "predict_proba") and extract_log_odds(learner) is None:
             name = type(learner.learner_ if isinstance(learner, Prepared) else learner).__name__

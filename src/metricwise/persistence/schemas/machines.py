@@ -52,7 +52,7 @@ def _check_machine(values: Values, sizes: Sizes) -> None:
     require(n_classes >= 2 and sizes["D"] == n_classes - 1, _MACHINE_DAMAGED)
     pairs = n_classes * (n_classes - 1) // 2
     require(sizes["P"] == pairs, _MACHINE_DAMAGED)
-    # Compiled code reads Platt's parameters if it is told so.
+    # Compiled code reads Platt's parameters if this is set.
     require(sizes["Q"] == (pairs if has_probabilities(values["probability"]) else 0), _MACHINE_DAMAGED)
     counts, samples, vectors = values["_n_support"], values["support_"], values["support_vectors_"]
     require(np.all(counts >= 0) and counts.sum(dtype=np.int64) == n_vectors, _MACHINE_DAMAGED)

@@ -22,7 +22,7 @@ LIGHTGBM: tuple[Settings, ...] = (
     },
     {"n_estimators": 300, "learning_rate": 0.05, "extra_trees": True, "colsample_bytree": 0.7},
 )
-# With several classes, every iteration has a tree per class: fewer and larger ones are as good.
+# With more than two classes, every iteration has a tree per class: fewer and larger ones are as good.
 LIGHTGBM_OF_CLASSES: tuple[Settings, ...] = (
     {"n_estimators": 100, "learning_rate": 0.1},
     {

@@ -52,7 +52,7 @@ def make_linear_svm(problem: Problem) -> Iterator[Candidate]:
 
 def make_multivariate_svm(problem: Problem) -> Iterator[Candidate]:
     """Yield the multivariate SVM of measures with an oracle."""
-    # Of several classes, each is separated from the rest for the measure that is averaged over them.
+    # Of more than two classes, each is separated from the rest for the measure that is averaged over them.
     measure = problem.measure
     if problem.is_multiclass and isinstance(measure, Averaged):
         measure = measure.base

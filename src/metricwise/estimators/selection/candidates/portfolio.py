@@ -79,7 +79,7 @@ def make_portfolio(wanted: Any, problem: Problem) -> Portfolio:
     names = AUTO if is_auto else wanted
     _refuse_unknown(names)
     of_two = _OF_TWO_CLASSES if problem.is_binary else {}
-    # Of several classes they are one-vs-rest, which has not been measured: they take part where they are named.
+    # Of more classes they are one-vs-rest, which has not been measured: they are candidates where they are named.
     of_several = _ONE_VS_REST if problem.is_multiclass and not is_auto else {}
     makers = {**_MAKERS, **_BY_NAME_ONLY, **of_two, **of_several}
     found, absent = [], {}
