@@ -317,12 +317,15 @@ class Fallback:
 
     Examples
     --------
+    >>> import warnings
     >>> import numpy as np
     >>> from metricwise import MultivariateSVC
     >>> random = np.random.default_rng(0)
     >>> X, y = random.normal(size=(400, 5)), np.arange(400) % 40 == 0
     >>> X[:, 0] += 0.5 * y
-    >>> result = MultivariateSVC("f1").fit(X, y).result_
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")  # a DegenerateOptimumWarning
+    ...     result = MultivariateSVC("f1").fit(X, y).result_
     >>> result.status.value, result.fallback.positive_weight > 1.0
     ('fallback', True)
     """

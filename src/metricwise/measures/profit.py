@@ -184,7 +184,8 @@ class SampleProfit(Profit):
     Parameters
     ----------
     tp, fp, fn, tn : float or str
-        The amounts; see `Profit`.
+        What a sample earns as a true positive, false positive, false negative and true negative: a number, or
+        arithmetic over columns as text.
     given : tuple of str
         The amounts that were arrays in training.
     best : float

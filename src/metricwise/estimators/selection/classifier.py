@@ -150,7 +150,8 @@ class MetricClassifier(RoutesGroups, PredictsChunks, ClientOfFit):
     calibrated_ : bool
         True: `predict_proba` is calibrated on out-of-fold samples.
     expected_savings_ : float
-        With a `Profit` or a `CostMatrix`: the savings of out-of-fold samples; see `savings`.
+        With a `Profit` or a `CostMatrix`: the savings of out-of-fold samples, 1 - cost / cost of the better constant
+        decision.
     expected_savings_interval_ : pair of float
         Interval that contains the savings on as many new samples with probability 0.9.
     prior_ : PriorEstimate

@@ -121,7 +121,8 @@ class CostSensitiveClassifier(PlugInClassifier):
         Whether `predict_proba` is calibrated on out-of-fold samples: if ``calibrate`` is set, or `adapt_prior` has made
         the model.
     expected_savings_ : float
-        With a `Profit` or a `CostMatrix`: the savings of out-of-fold samples; see `savings`.
+        With a `Profit` or a `CostMatrix`: the savings of out-of-fold samples, 1 - cost / cost of the better constant
+        decision.
     expected_savings_interval_ : pair of float
         Interval that contains the savings on as many new samples with probability 0.9.
     prior_ : PriorEstimate
