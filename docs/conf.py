@@ -34,6 +34,7 @@ if any(GALLERY.glob("plot_*.py")):
 templates_path = ["_templates"]
 exclude_patterns = ["_build", "_templates"]
 
+default_role = "py:obj"  # names in single backticks are links
 autosummary_generate = True
 autodoc_typehints = "none"
 numpydoc_show_class_members = False
