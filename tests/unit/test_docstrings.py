@@ -172,7 +172,7 @@ def fit_example(name: str) -> Any:
 @pytest.mark.parametrize("path", ESTIMATORS)
 def test_estimators_have_every_section(path):
     sections = parse(ESTIMATORS[path])
-    for section in ("Parameters", "Attributes", "See Also", "References", "Examples"):
+    for section in ("Parameters", "Attributes", "See Also", "Notes", "References", "Examples"):
         assert sections[section], section
     names = [name.strip() for one in sections["Parameters"] for name in one.name.split(",")]
     assert names == list(inspect.signature(ESTIMATORS[path]).parameters)

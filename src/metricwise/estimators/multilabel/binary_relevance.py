@@ -14,7 +14,7 @@ from metricwise.estimators.multilabel.learners import fit_classifier, probabilit
 
 
 class BinaryRelevance(MultiLabelClassifier):
-    """One probabilistic classifier for each label, as if labels were independent given the sample.
+    r"""One probabilistic classifier for each label, as if labels were independent given the sample.
 
     Parameters
     ----------
@@ -58,6 +58,12 @@ class BinaryRelevance(MultiLabelClassifier):
     --------
     metricwise.ProbabilisticClassifierChain : Learns how labels depend on each other.
     metricwise.PlugInClassifier : Chooses one threshold per label for other measures of multilabel targets.
+
+    Notes
+    -----
+    The F-measure of a sample with labels y and predicted labels h is :math:`(1 + \beta^2) \sum_i h_i y_i / (\beta^2
+    \sum_i y_i + \sum_i h_i)`, and 1 if both are empty. Given the probabilities of independent labels, its expectation
+    is largest for the k most probable labels, for some k: "meuf" compares all k.
 
     References
     ----------

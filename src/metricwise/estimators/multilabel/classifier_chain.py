@@ -26,7 +26,7 @@ _ENTRIES_OF_A_BLOCK = 20_000_000
 
 
 class ProbabilisticClassifierChain(MultiLabelClassifier):
-    """A chain of classifiers, each of which sees the labels before its own (Dembczyński et al. 2011).
+    r"""A chain of classifiers, each of which sees the labels before its own (Dembczyński et al. 2011).
 
     The chain gives the joint distribution of the labels of a sample, of which label vectors are drawn, or all listed if
     labels are few. From these, "gfm" finds the labels with the largest expected F-measure exactly, however labels
@@ -83,6 +83,12 @@ class ProbabilisticClassifierChain(MultiLabelClassifier):
     --------
     metricwise.BinaryRelevance : One classifier for each label, as if labels were independent.
     metricwise.inference.gfm : Finds the labels from a joint distribution.
+
+    Notes
+    -----
+    By the chain rule, :math:`P(y \mid x) = \prod_i P(y_i \mid x, y_1, \dots, y_{i-1})`, with one classifier per factor.
+    The expected F-measure of a set of labels depends on this distribution through the probabilities :math:`P(y_i = 1,
+    \sum_j y_j = s)` and :math:`P(y = 0)` alone, from which "gfm" finds the best set (Algorithm 1 of [1]_).
 
     References
     ----------

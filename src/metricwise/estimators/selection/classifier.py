@@ -66,7 +66,7 @@ _LOG = logging.getLogger("metricwise")
 
 
 class MetricClassifier(RoutesGroups, PredictsChunks, ClientOfFit):
-    """Select, ensemble and threshold the learners that suit a measure and the data.
+    r"""Select, ensemble and threshold the learners that suit a measure and the data.
 
     Candidates are compared by successive halving: on growing subsets of the samples, by the measure of out-of-fold
     predictions. Those that an ensemble needs are trained on all samples; their scores are combined with weights that
@@ -166,6 +166,16 @@ class MetricClassifier(RoutesGroups, PredictsChunks, ClientOfFit):
     See Also
     --------
     metricwise.PlugInClassifier : One learner of your own, with the threshold for the measure.
+
+    Notes
+    -----
+    With :math:`s_0` the log-odds (or log-probabilities) of the class frequencies and :math:`s_k` the calibrated ones of
+    the selected classifiers, the scores of a sample are :math:`s_0 + \sum_k w_k (s_k - s_0)`. The weights :math:`w_k
+    \ge 0` minimise the log loss of out-of-fold samples, as stacked regressions [2]_ do the squared error, with a
+    penalty on their squares.
+
+    Successive halving [1]_ compares all candidates on a small subset of the samples, drops those that are no better
+    than others, and repeats this on larger ones, with the same folds for all.
 
     References
     ----------

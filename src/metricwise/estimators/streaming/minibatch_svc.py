@@ -17,7 +17,7 @@ from metricwise.solvers.point_updates import Schedule
 
 
 class MiniBatchSVC(StreamingClassifier):
-    """Linear classifier for every measure with a most violated labelling, learnt from buffers (Kar et al. 2014).
+    r"""Linear classifier for every measure with a most violated labelling, learnt from buffers (Kar et al. 2014).
 
     The surrogate of `MultivariateSVC` on a buffer of samples gives a gradient; one step is made per buffer. That is the
     method 1PMB. A buffer estimates a measure less well than all samples do, so where `SPADEClassifier` or
@@ -105,6 +105,13 @@ class MiniBatchSVC(StreamingClassifier):
     metricwise.MultivariateSVC : Minimises the same surrogate on all samples, with a certificate.
     metricwise.STAMPClassifier : Learns for ratios of the rates, such as F1, sample by sample.
     metricwise.SPADEClassifier : Learns for concave functions of the rates, such as the G-mean, sample by sample.
+
+    Notes
+    -----
+    The objective is :math:`\tfrac{\alpha}{2} \lVert w \rVert^2` plus the mean over buffers of :math:`R(w) = \max_{y'}
+    [\Delta(y', y) + \frac{1}{2u} \sum_i (y'_i - y_i) s_i]`, where :math:`\Delta` is 1 - measure on the samples of one
+    buffer, u the number of mistakes of a full loss, :math:`s_i` are scores and :math:`y_i = \pm 1` labels. The models
+    of all steps are averaged.
 
     References
     ----------

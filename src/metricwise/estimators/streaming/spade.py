@@ -14,7 +14,7 @@ from metricwise.solvers.spade import Spade
 
 
 class SPADEClassifier(StreamingClassifier):
-    """Linear classifier for concave functions of the two rates, learnt sample by sample (Narasimhan et al. 2015).
+    r"""Linear classifier for concave functions of the two rates, learnt sample by sample (Narasimhan et al. 2015).
 
     G-mean, H-mean, Q-mean, the minimum of the rates and their mean. A sample costs time proportional to its entries
     that are not zero; memory does not depend on the number of samples. Samples of a Dask collection are learnt from
@@ -100,6 +100,14 @@ class SPADEClassifier(StreamingClassifier):
     --------
     metricwise.STAMPClassifier : Learns for ratios of the rates, such as F1.
     metricwise.OnlineMetricClassifier : Decides the samples of a stream by any learner with ``partial_fit``.
+
+    Notes
+    -----
+    A concave measure :math:`\Psi(P, N)` is the least of :math:`\alpha P + \beta N - \Psi^*(\alpha, \beta)` over a
+    region of slopes (Table 1 of [1]_). With the mean of :math:`\min(1, s)` over the positives as P and that of
+    :math:`\min(1, -s)` over the negatives as N, each sample moves the weights up, with the cost :math:`\alpha / p` of a
+    positive or :math:`\beta / (1 - p)` of a negative at the share p of positives, and the slopes down, followed by
+    their projection onto the region (Algorithm 1).
 
     References
     ----------

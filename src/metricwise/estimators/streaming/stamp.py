@@ -9,7 +9,7 @@ from metricwise.solvers.stamp import Stamp
 
 
 class STAMPClassifier(StreamingClassifier):
-    """Linear classifier for ratios of affine functions of the rates, learnt sample by sample (Narasimhan et al. 2015).
+    r"""Linear classifier for ratios of affine functions of the rates, learnt sample by sample (Narasimhan et al. 2015).
 
     F-beta, Jaccard, Gower-Legendre, accuracy, Cohen's kappa, or a ratio of your own (`contingency_measure` with
     ``ratio``). A sample costs time proportional to its entries that are not zero; memory does not depend on the number
@@ -96,6 +96,14 @@ class STAMPClassifier(StreamingClassifier):
     metricwise.SPADEClassifier : Learns for concave functions of the rates, such as the G-mean.
     metricwise.OnlineMetricClassifier : Decides the samples of a stream by any learner with ``partial_fit``.
     metricwise.AMPClassifier : Maximises the same measures on samples in memory, on disk or on a cluster.
+
+    Notes
+    -----
+    The measure is :math:`M = (a_0 + a_1 P + a_2 N) / (b_0 + b_1 P + b_2 N)` of the true positive rate P and the true
+    negative rate N. It is above the challenge level v if and only if :math:`(a_1 - v b_1) P + (a_2 - v b_2) N + a_0 - v
+    b_0 > 0`. Epochs learn with these costs of the classes, in place of rates with the rewards :math:`\min(1, s)` and
+    :math:`\min(1, -s)` of scores, then set v to the measure of samples that they did not learn from (Algorithm 3 of
+    [1]_). Each epoch is twice as long as the one before.
 
     References
     ----------

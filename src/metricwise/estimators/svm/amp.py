@@ -23,7 +23,7 @@ from metricwise.solvers.loop import Callback
 
 
 class AMPClassifier(BatchClassifier):
-    """Linear classifier trained for a ratio of rates by alternate maximisation (Narasimhan, Kar and Jain 2015).
+    r"""Linear classifier trained for a ratio of rates by alternate maximisation (Narasimhan, Kar and Jain 2015).
 
     F-beta, Jaccard, Gower-Legendre, Cohen's kappa and others are ratios of affine functions of the true positive and
     the true negative rate. With rewards min(1, score) in place of right labels, the ratio less ``1/2 |w|^2 / (C u)``
@@ -104,6 +104,18 @@ class AMPClassifier(BatchClassifier):
     --------
     MultivariateSVC : Takes other measures, too, and bounds the loss of all labels together.
     metricwise.certify : Recomputes the certificate from data and model.
+
+    Notes
+    -----
+    With P the mean of :math:`\min(1, s_i)` over the positives and N that of :math:`\min(1, -s_i)` over the negatives,
+    Algorithm 2 of [1]_ maximises
+
+    .. math::
+
+       M(w) = \frac{a_0 + a_1 P + a_2 N - \tfrac{1}{2 C u} \lVert w \rVert^2}{b_0 + b_1 P + b_2 N}.
+
+    At the challenge level v, the next weights solve a support vector machine in which a positive costs :math:`C u (a_1
+    - v b_1) / n_+` and a negative :math:`C u (a_2 - v b_2) / n_-`.
 
     References
     ----------

@@ -31,7 +31,7 @@ _ENOUGH_SAMPLES_PER_FEATURE = 20
 
 
 class AUCSVC(BatchClassifier):
-    """Support vector machine that ranks positives above negatives (Brefeld and Scheffer 2005).
+    r"""Support vector machine that ranks positives above negatives (Brefeld and Scheffer 2005).
 
     Minimises ``1/2 |w|^2 + C n mean over pairs of max(0, 1 - (s_i - s_j))^norm`` over all pairs of a positive i and a
     negative j, with n the number of samples; the pairs are never listed. There is no constant term: a ranking does not
@@ -132,6 +132,18 @@ class AUCSVC(BatchClassifier):
     --------
     MultivariateSVC : The same for other measures.
     metricwise.certify : Recomputes the certificate from data and model.
+
+    Notes
+    -----
+    With scores :math:`s`, :math:`n_+` positives i and :math:`n_-` negatives j, of n samples, the objective for the
+    whole ROC area is
+
+    .. math::
+
+       \tfrac12 \lVert w \rVert^2 + C\,n \cdot \frac{1}{n_+ n_-} \sum_{i, j} \max(0, 1 - (s_i - s_j))^{\mathrm{norm}}.
+
+    The 1-norm is minimised by cutting planes, whose violated pairs a sort of the scores finds; the 2-norm by Newton
+    steps.
 
     References
     ----------

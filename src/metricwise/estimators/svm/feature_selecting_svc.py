@@ -23,7 +23,7 @@ _MOST_BY_DEFAULT = 100
 
 
 class FeatureSelectingSVC(SelectorMixin, BatchClassifier):
-    """Linear classifier for a measure of all labels together on at most so many features (Mao and Tsang 2013).
+    r"""Linear classifier for a measure of all labels together on at most so many features (Mao and Tsang 2013).
 
     Minimises the objective of `MultivariateSVC`, ``1/2 |w|^2 + C u R(w)``, over weights that are zero but for
     ``n_features`` of them. Which ones is chosen by two layers of cutting planes, that find the best choice of a convex
@@ -101,6 +101,17 @@ class FeatureSelectingSVC(SelectorMixin, BatchClassifier):
     --------
     MultivariateSVC : The same on all features.
     metricwise.certify : Recomputes the certificate on the chosen features.
+
+    Notes
+    -----
+    Over choices d of at most B features and weights of these, the objective is
+
+    .. math::
+
+       \min_{d \in \{0, 1\}^m,\; \sum_j d_j \le B} \; \min_w \; \tfrac12 \sum_j w_j^2 / d_j + C\,u\,R(w),
+
+    where R is the surrogate of `MultivariateSVC` and u the number of mistakes of a full loss. The relaxation allows
+    :math:`0 \le d_j \le 1`; its dual value is the lower bound for all choices.
 
     References
     ----------

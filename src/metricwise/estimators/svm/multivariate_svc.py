@@ -41,7 +41,7 @@ from metricwise.solvers.loop import Callback
 
 
 class MultivariateSVC(BatchClassifier):
-    """Linear classifier trained for a measure of all labels together (Joachims 2005).
+    r"""Linear classifier trained for a measure of all labels together (Joachims 2005).
 
     Minimises ``1/2 |w|^2 + C u R(w)``, where R is a convex upper bound of the training loss 1 - measure and u the
     number of mistakes that a full loss stands for; C is therefore the cost of one mistake, whatever the measure. For
@@ -151,6 +151,19 @@ class MultivariateSVC(BatchClassifier):
     See Also
     --------
     metricwise.certify : Recomputes the certificate from data and model.
+
+    Notes
+    -----
+    With scores :math:`s_i` and labels :math:`y_i = \pm 1`, the objective is
+
+    .. math::
+
+       J(w) = \tfrac12 \lVert w \rVert^2 + C\,u\,R(w), \qquad
+       R(w) = \max_{y'} \Bigl[ \Delta(y', y) + \frac{1}{2u} \sum_i (y'_i - y_i)\, s_i \Bigr],
+
+    where :math:`\Delta` is 1 - measure and the maximum runs over all labellings, or over those that the measure allows
+    (Optimization Problem 2 of [1]_). Sorted scores give R: for measures of the contingency table by Algorithm 2, for
+    the ROC area by Algorithm 3. Cutting planes (Algorithm 1) minimise J until the relative duality gap is ``tol``.
 
     References
     ----------

@@ -19,7 +19,7 @@ from metricwise.solvers.smoothing import Method
 
 
 class SmoothedSVC(BatchClassifier):
-    """Linear classifier for a measure of all labels together, trained by smoothing (Zhang et al. 2012).
+    r"""Linear classifier for a measure of all labels together, trained by smoothing (Zhang et al. 2012).
 
     Minimises the objective of `MultivariateSVC`, ``1/2 |w|^2 + C u R(w)`` with the same scale of C, to the same
     tolerance, by other means: R is replaced by a function with a gradient, which is minimised and brought nearer to R
@@ -97,6 +97,13 @@ class SmoothedSVC(BatchClassifier):
     --------
     MultivariateSVC : The same problem by cutting planes, for more measures and with kernels.
     metricwise.certify : Recomputes the certificate from data and model.
+
+    Notes
+    -----
+    The objective is :math:`\tfrac12 \lVert w \rVert^2 + C\,u\,R(w)` with :math:`R(w) = \max_{y'} [\Delta(y', y) +
+    \frac{1}{2u} \sum_i (y'_i - y_i) s_i]`, where :math:`\Delta` is 1 - measure, u the number of mistakes of a full
+    loss, :math:`s_i` are scores and :math:`y_i = \pm 1` labels. The maximum over convex combinations of labellings,
+    less m times a quadratic function of their shares, has a gradient [1]_; m falls with the gap.
 
     References
     ----------
