@@ -2,9 +2,9 @@
 Accuracy rewards ignoring the minority class
 ============================================
 
-Where 3 % of the samples are positive, a classifier that never predicts positive is right in 97 % of all cases and finds
-nothing. Logistic regression is hardly more accurate. With a threshold chosen for F1 it finds half again as many positives,
-and accuracy barely notices.
+Where 3 % of the samples are positive, a classifier that never predicts positive is right in 97 % of all cases and
+finds nothing. Logistic regression is hardly more accurate. With a threshold chosen for F1 it finds half again as many
+positives, and accuracy barely notices.
 """
 
 # %%

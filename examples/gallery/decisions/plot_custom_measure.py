@@ -2,9 +2,9 @@
 Train for a measure of your own
 ===============================
 
-One function of the four counts of the contingency table is a measure. Here a false alarm weighs three times as much as a
-missed positive, which no measure of the library says; the threshold goes to where the precision-recall curve touches the
-highest level of that measure.
+One function of the four counts of the contingency table is a measure. Here a false alarm weighs three times as much
+as a missed positive, which no measure of the library says; the threshold goes to where the precision-recall curve
+touches the highest level of that measure.
 """
 
 # %%
@@ -51,9 +51,7 @@ for (name, model), colour, place in zip(models.items(), ("#b0500a", "0.05"), ((-
     labels = model.predict(X_test)
     point = recall_score(y_test, labels), precision_score(y_test, labels)
     panel.plot(*point, "D", color=colour, markeredgecolor="white", markersize=11)
-    panel.annotate(
-        name, point, place, textcoords="offset points", color=colour, ha="right", weight="bold"
-    )
+    panel.annotate(name, point, place, textcoords="offset points", color=colour, ha="right", weight="bold")
 panel.set(xlim=(0, 1), ylim=(0, 1), xlabel="recall", ylabel="precision")
 plt.show()
 

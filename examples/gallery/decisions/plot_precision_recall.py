@@ -2,13 +2,13 @@
 An operating point on the precision-recall curve, with its band
 ===============================================================
 
-A precision-recall curve of a few hundred positives is an estimate, and so is the point at which a model works. The band
-shows how far both may be off; a guarantee moves the point so far that the wanted precision holds on new samples.
+A precision-recall curve of a few hundred positives is an estimate, and so is the point at which a model works. The
+band shows how far both may be off; a guarantee moves the point so far that the wanted precision holds on new samples.
 """
 
 # %%
-# Which handwritten digits are an eight? A logistic regression of 64 pixels has to find 10 % of the samples. Noise is added to
-# the pixels, since the problem is easy otherwise.
+# Which handwritten digits are an eight? A logistic regression of 64 pixels has to find 10 % of the samples. Noise is
+# added to the pixels, since the problem is easy otherwise.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -28,8 +28,8 @@ X, y = X + random.normal(scale=2.0, size=X.shape), (digits == 8).astype(int)
 X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.5, stratify=y, random_state=0)
 
 # %%
-# One threshold is chosen for F1. The other one has the greatest recall that it can have if a precision of 0.7 is to hold on
-# new samples with confidence 0.9.
+# One threshold is chosen for F1. The other one has the greatest recall that it can have if a precision of 0.7 is to
+# hold on new samples with confidence 0.9.
 
 learner = make_pipeline(StandardScaler(), LogisticRegression(C=0.1))
 for_f1 = PlugInClassifier(learner, "f1").fit(X_train, y_train)
@@ -57,9 +57,7 @@ def draw(panel, model, title):
     panel.fill_between(levels, low, high, color="#0b5fc0", alpha=0.2, linewidth=0)
     panel.plot(levels, precision_at(scores, None), color="#0b5fc0")
     panel.plot(point[1], point[0], "D", color="0.1", markeredgecolor="white", markersize=10)
-    panel.annotate(
-        f"precision {point[0]:.2f}\nrecall {point[1]:.2f}", point[::-1], (12, 2), textcoords="offset points"
-    )
+    panel.annotate(f"precision {point[0]:.2f}\nrecall {point[1]:.2f}", point[::-1], (12, 2), textcoords="offset points")
     panel.set(xlim=(0, 1.02), ylim=(0, 1.03), xlabel="recall", title=title)
     return point
 
@@ -74,12 +72,13 @@ right.text(0.03, 0.71, "wanted", color="0.4")
 plt.show()
 
 # %%
-# The guarantee holds on the test samples, at the cost of recall: it trains on half of the samples, and tests the threshold on
-# the other half.
+# The guarantee holds on the test samples, at the cost of recall: it trains on half of the samples, and tests the
+# threshold on the other half.
 
 print(f"F1: precision {f1_point[0]:.3f}, recall {f1_point[1]:.3f}")
 print(f"guaranteed: precision {safe_point[0]:.3f}, recall {safe_point[1]:.3f}")
 assert safe_point[0] >= 0.7 and safe_point[1] < f1_point[1]
 
 # %%
-# :doc:`/guide/plug_in` describes guarantees, and the page that :doc:`/guide/report` writes has this curve with its band.
+# :doc:`/guide/plug_in` describes guarantees, and the page that :doc:`/guide/report` writes has this curve with its
+# band.

@@ -2,8 +2,8 @@
 Adapt a model when the share of positives changes
 =================================================
 
-A threshold relies on the share of positives in training. If that share changes, :func:`~metricwise.adapt_prior` estimates
-the new one from samples without labels and moves the threshold, without training again.
+A threshold relies on the share of positives in training. If that share changes, :func:`~metricwise.adapt_prior`
+estimates the new one from samples without labels and moves the threshold, without training again.
 """
 
 # %%

@@ -3,7 +3,8 @@ Every measure has a threshold of its own
 ========================================
 
 One model, four measures: the probability above which a sample should be predicted positive depends on what is judged.
-:class:`~metricwise.PlugInClassifier` estimates it from out-of-fold scores, without the test samples that are drawn here.
+:class:`~metricwise.PlugInClassifier` estimates it from out-of-fold scores, without the test samples that are drawn
+here.
 """
 
 # %%
@@ -52,8 +53,9 @@ panel.set(xlim=(0, 0.8), ylim=(0, 1), xlabel="threshold of the probability", yla
 plt.show()
 
 # %%
-# The thresholds range from less than 0.2 (F2 and G-mean, for which a missed positive is worse than a false alarm) to more
-# than 0.4 (accuracy), and each loses less than 0.03 to the best threshold that the test samples could have shown.
+# The thresholds range from less than 0.2 (F2 and G-mean, for which a missed positive is worse than a false alarm) to
+# more than 0.4 (accuracy), and each loses less than 0.03 to the best threshold that the test samples could have
+# shown.
 
 print("lost to the best threshold:", ", ".join(f"{title} {loss:.3f}" for title, loss in losses.items()))
 thresholds = {title: model.threshold_ for title, model in models.items()}

@@ -2,8 +2,8 @@
 A recall that holds in every group
 ==================================
 
-A good recall on all samples can hide a poor one in a region where positives are rarer. A constraint by group holds in every
-group, with one threshold for all or one for each.
+A good recall on all samples can hide a poor one in a region where positives are rarer. A constraint by group holds in
+every group, with one threshold for all or one for each.
 """
 
 # %%
@@ -43,17 +43,24 @@ for name, model in models.items():
     labels = model.predict(X[test], **of_test)
     recalls[name] = [labels[y[test] & (region[test] == where)].mean() for where in ("north", "south")]
     f1[name] = model.score(X[test], y[test], **of_test)
-    print(" ".join(name.split()), f"- F1 {f1[name]:.3f}, recall north {recalls[name][0]:.3f}, south {recalls[name][1]:.3f}")
+    print(
+        " ".join(name.split()),
+        f"- F1 {f1[name]:.3f}, recall north {recalls[name][0]:.3f}, south {recalls[name][1]:.3f}",
+    )
 
 # %%
 # Recall of both regions on test samples; the dotted line is the bound.
 
 figure, panel = plt.subplots(figsize=(8, 3.6), layout="constrained")
 rows = list(models)[::-1]
-panel.hlines(rows, [min(recalls[name]) for name in rows], [max(recalls[name]) for name in rows], color="0.8", linewidth=3)
+panel.hlines(
+    rows, [min(recalls[name]) for name in rows], [max(recalls[name]) for name in rows], color="0.8", linewidth=3
+)
 for k, (where, colour) in enumerate((("north", "#0b5fc0"), ("south", "#b0500a"))):
     panel.plot([recalls[name][k] for name in rows], rows, "o", color=colour, markersize=9)
-    panel.annotate(where, (recalls["F1 alone"][k], "F1 alone"), (0, 10), textcoords="offset points", color=colour, ha="center")
+    panel.annotate(
+        where, (recalls["F1 alone"][k], "F1 alone"), (0, 10), textcoords="offset points", color=colour, ha="center"
+    )
 panel.axvline(0.75, color="0.4", linestyle=":")
 panel.text(0.755, -0.45, "at least 0.75", color="0.4")
 for name in rows:
@@ -63,7 +70,8 @@ plt.show()
 
 # %%
 # For F1 alone, the recall of the south is 0.2 below that of the north. Both constrained models keep the bound in both
-# regions. One threshold has to be low enough for the south; with one for each region, nearly nothing of the F1 is lost.
+# regions. One threshold has to be low enough for the south; with one for each region, nearly nothing of the F1 is
+# lost.
 
 shared, own = (name for name in models if name != "F1 alone")
 assert recalls["F1 alone"][1] < 0.65 < 0.75 <= min(recalls[shared] + recalls[own]) and f1[own] > f1[shared]

@@ -2,9 +2,9 @@
 A guarantee, and the watch that notices when it breaks
 ======================================================
 
-A precision of at least 0.8 is guaranteed for samples like those of training. :class:`~metricwise.GuaranteeMonitor` takes the
-true labels as they become known, and raises an alarm soon after the guarantee stops to hold. It may be looked at after every
-outcome.
+A precision of at least 0.8 is guaranteed for samples like those of training. :class:`~metricwise.GuaranteeMonitor`
+takes the true labels as they become known, and raises an alarm soon after the guarantee stops to hold. It may be
+looked at after every outcome.
 """
 
 # %%
@@ -24,8 +24,8 @@ model = PlugInClassifier(LogisticRegression(), "f1", subject_to="precision>=0.8"
 print(f"precision of new samples: {precision_score(y[3000:], model.predict(X[3000:])):.3f}")
 
 # %%
-# 6000 new samples arrive. After 3000 of them the world changes: every third positive becomes negative, while the features
-# look as before.
+# 6000 new samples arrive. After 3000 of them the world changes: every third positive becomes negative, while the
+# features look as before.
 
 truth = y[3000:].copy()
 late = np.flatnonzero(truth[3000:]) + 3000
@@ -63,11 +63,12 @@ left.text(2900, 0.52, "change", color="0.4", ha="right")
 plt.show()
 
 # %%
-# The alarm comes within a few hundred outcomes, and no earlier: the probability of a false one, over the whole life of the
-# monitor, is at most ``alpha``. In a notebook, the monitor shows what it knows:
+# The alarm comes within a few hundred outcomes, and no earlier: the probability of a false one, over the whole life
+# of the monitor, is at most ``alpha``. In a notebook, the monitor shows what it knows:
 
 assert 3000 < alarm_at < 3600
 monitor
 
 # %%
-# :doc:`/guide/watching` compares the monitor with tests that are repeated; :doc:`/guide/plug_in` says what exactly is guaranteed.
+# :doc:`/guide/watching` compares the monitor with tests that are repeated; :doc:`/guide/plug_in` says what exactly is
+# guaranteed.

@@ -2,8 +2,9 @@
 Several samples of one patient: give the groups
 ===============================================
 
-Samples of one patient, customer or machine are alike. A model that is judged on other samples of the patients it was trained
-with recognises the patients, and looks better than it will be for new ones. With ``groups``, no patient is divided.
+Samples of one patient, customer or machine are alike. A model that is judged on other samples of the patients it was
+trained with recognises the patients, and looks better than it will be for new ones. With ``groups``, no patient is
+divided.
 """
 
 # %%
@@ -53,17 +54,23 @@ for row, (name, model) in enumerate(models.items()):
     panel.plot(model.expected_score_, name, "o", color="#0b5fc0", markersize=9)
     panel.plot(true[name], name, "D", color="#b0500a", markersize=9)
     if not row:
-        panel.annotate("expected", (model.expected_score_, name), (0, 12), textcoords="offset points", color="#0b5fc0", ha="center")
-        panel.annotate("new patients", (true[name], name), (0, 12), textcoords="offset points", color="#b0500a", ha="center")
+        panel.annotate(
+            "expected", (model.expected_score_, name), (0, 12), textcoords="offset points", color="#0b5fc0", ha="center"
+        )
+        panel.annotate(
+            "new patients", (true[name], name), (0, 12), textcoords="offset points", color="#b0500a", ha="center"
+        )
 panel.set(xlabel="accuracy", xlim=(0.45, 1.02), ylim=(1.5, -0.7))
 plt.show()
 
 # %%
-# Without groups the model promises an accuracy above 0.9 and reaches less than 0.75. With groups, the truth lies in the
-# interval.
+# Without groups the model promises an accuracy above 0.9 and reaches less than 0.75. With groups, the truth lies in
+# the interval.
 
 low, high = models["with groups"].expected_score_interval_
-assert models["without groups"].expected_score_ > 0.9 > 0.75 > true["without groups"] and low < true["with groups"] < high
+assert (
+    models["without groups"].expected_score_ > 0.9 > 0.75 > true["without groups"] and low < true["with groups"] < high
+)
 
 # %%
 # :doc:`/guide/groups` lists what keeps groups whole.

@@ -3,8 +3,8 @@ Train on samples that stay on disk
 ==================================
 
 Training needs the samples for two products in each iteration, and for nothing else. So they can stay in a file:
-:func:`metricwise.io.open` gives an object that takes the place of ``X``, and the model and its certificate are those of samples
-in memory.
+:func:`metricwise.io.open` gives an object that takes the place of ``X``, and the model and its certificate are those
+of samples in memory.
 """
 
 # %%
@@ -44,7 +44,9 @@ for name, model in models.items():
 # Both trainings, iteration by iteration.
 
 figure, panel = plt.subplots(figsize=(7.5, 4), layout="constrained")
-for (name, model), colour, style, width in zip(models.items(), ("#0b5fc0", "#b0500a"), ("-", "--"), (5, 2), strict=True):
+for (name, model), colour, style, width in zip(
+    models.items(), ("#0b5fc0", "#b0500a"), ("-", "--"), (5, 2), strict=True
+):
     history = model.result_.history
     gaps = [entry.gap / entry.objective for entry in history]
     panel.semilogy(range(1, len(gaps) + 1), gaps, style, color=colour, linewidth=width, alpha=0.6 if width > 2 else 1)

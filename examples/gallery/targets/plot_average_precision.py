@@ -2,16 +2,18 @@
 Rank the positives first: average precision
 ===========================================
 
-The area under the ROC curve counts all pairs alike. Average precision counts the top of the ranking, which is what people
-look at if they look at the first hundred. :class:`~metricwise.AUCSVC` trains a linear ranking for either.
+The area under the ROC curve counts all pairs alike. Average precision counts the top of the ranking, which is what
+people look at if they look at the first hundred. :class:`~metricwise.AUCSVC` trains a linear ranking for either;
+logistic regression is the one to compare with.
 """
 
 # %%
-# 3 % positives, of two kinds: one that a first feature finds nearly without a mistake, and one that a second feature finds
-# with many. A single linear score cannot serve both equally well.
+# 3 % positives, of two kinds: one that a first feature finds nearly without a mistake, and one that a second feature
+# finds with many. A single linear score cannot serve both equally well.
 
 import matplotlib.pyplot as plt
 import numpy as np
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import average_precision_score, roc_auc_score
 from sklearn.preprocessing import StandardScaler
 
@@ -24,10 +26,10 @@ def draw(n_samples, seed):
     """Return samples and labels."""
     random = np.random.default_rng(seed)
     y = (np.arange(n_samples) % 100 < 3).astype(int)
-    is_clear = (y == 1) & (np.arange(n_samples) % 100 == 0)
+    is_clear = (y == 1) & (np.arange(n_samples) % 100 < 2)
     X = random.normal(size=(n_samples, 4))
-    X[is_clear, 0] += 4.5
-    X[(y == 1) & ~is_clear, 1] += 2.0
+    X[is_clear, 0] += 4.0
+    X[(y == 1) & ~is_clear, 1] += 1.5
     return X, y
 
 
@@ -37,35 +39,37 @@ scaler = StandardScaler().fit(X)
 X, X_test = scaler.transform(X), scaler.transform(X_test)
 
 # %%
-# The same model class, trained for two measures.
+# Three linear models.
 
-models = {name: AUCSVC(measure=name, C=1.0).fit(X, y) for name in ("roc_auc", "average_precision")}
-scores = {name: model.decision_function(X_test) for name, model in models.items()}
-found = {
-    name: (roc_auc_score(y_test, value), average_precision_score(y_test, value)) for name, value in scores.items()
+models = {
+    "trained for ROC area": AUCSVC(measure="roc_auc", C=0.1).fit(X, y),
+    "trained for average precision": AUCSVC(measure="average_precision", C=0.1).fit(X, y),
+    "logistic regression": LogisticRegression().fit(X, y),
 }
+scores = {name: model.decision_function(X_test) for name, model in models.items()}
+found = {name: (roc_auc_score(y_test, value), average_precision_score(y_test, value)) for name, value in scores.items()}
 for name, (area, precision) in found.items():
-    print(f"trained for {name:18} ROC area {area:.3f}, average precision {precision:.3f}")
+    print(f"{name:30} ROC area {area:.3f}, average precision {precision:.3f}")
 
 # %%
 # The precision among the first k test samples.
 
 figure, panel = plt.subplots(figsize=(7.5, 4), layout="constrained")
 ranks = np.arange(1, 2001)
-for (name, value), colour, label in zip(
-    scores.items(), ("#b0500a", "#0b5fc0"), ("trained for ROC area", "trained for average precision"), strict=True
-):
+places = {"#b0500a": (30, 0.72), "#0b5fc0": (380, 0.75), "0.4": (100, 1.03)}
+for (name, value), (colour, place) in zip(scores.items(), places.items(), strict=True):
     precision = np.cumsum(y_test[np.argsort(-value)])[:2000] / ranks
     panel.semilogx(ranks[9:], precision[9:], color=colour)
-    panel.annotate(label, (60, precision[59]), (6, 12), textcoords="offset points", color=colour)
-panel.set(xlabel="first k samples of the ranking", ylabel="precision", ylim=(0, 1.05))
+    panel.text(*place, name, color=colour)
+panel.set(xlabel="first k samples of the ranking", ylabel="precision", ylim=(0, 1.1))
 plt.show()
 
 # %%
-# Each model is the better one for the measure that it was trained for.
+# Of the two machines, each is the better one for the measure that it was trained for. Logistic regression, trained
+# for neither, has the best average precision here and the smallest ROC area.
 
-(area_a, precision_a), (area_b, precision_b) = found.values()
-assert area_a > area_b and precision_b > precision_a + 0.02
+(area_a, precision_a), (area_b, precision_b), (area_c, precision_c) = found.values()
+assert area_a > area_b > area_c and precision_c > precision_b > precision_a + 0.03
 
 # %%
 # :doc:`/guide/auc_and_kernels` and :doc:`/guide/rankings` say when to use them, and how logistic regression compares.

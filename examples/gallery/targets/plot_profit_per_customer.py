@@ -2,8 +2,9 @@
 Decide by what each customer is worth
 =====================================
 
-Calling a customer costs 8; a customer who leaves takes a yearly margin along, and a call keeps 40 % of those who would have
-left. Whom to call depends on the probability *and* on the amount. With :class:`~metricwise.Profit` that is the measure.
+Calling a customer costs 8; a customer who leaves takes a yearly margin along, and a call keeps 40 % of those who
+would have left. Whom to call depends on the probability *and* on the amount. With :class:`~metricwise.Profit` that is
+the measure.
 """
 
 # %%
@@ -26,7 +27,8 @@ leaves = (random.random(n) < expit(-3 + 0.5 * X["age"] + 1.1 * X["complaints"] -
 train, test = slice(0, 4500), slice(4500, None)
 
 # %%
-# What each outcome earns, as arithmetic over columns. The other model has one threshold for all customers, that of F1.
+# What each outcome earns, as arithmetic over columns. The other model has one threshold for all customers, that of
+# F1.
 
 profit = Profit(tp="-8 - 0.6*margin", fp=-8, fn="-margin", tn=0)
 learner = HistGradientBoostingClassifier(max_iter=40, max_depth=3, random_state=0)

@@ -2,8 +2,9 @@
 How far training is from the optimum
 ====================================
 
-A multivariate SVM is trained with a proof: an upper and a lower bound of the smallest objective that any weights could have.
-Training stops when they agree, and :func:`~metricwise.certify` computes both again from the data and the model alone.
+A multivariate SVM is trained with a proof: an upper and a lower bound of the smallest objective that any weights
+could have. Training stops when they agree, and :func:`~metricwise.certify` computes both again from the data and the
+model alone.
 """
 
 # %%
@@ -36,8 +37,20 @@ display = ConvergenceDisplay(model.result_).plot(left, color="#0b5fc0")
 display.lines_[1].set_color("#b0500a")
 left.get_legend().remove()
 middle = len(model.result_.history) // 3
-left.annotate("objective of the model", (middle, model.result_.history[middle].objective), (0, 22), textcoords="offset points", color="#0b5fc0")
-left.annotate("no weights are better", (middle, model.result_.history[middle].lower), (12, -28), textcoords="offset points", color="#b0500a")
+left.annotate(
+    "objective of the model",
+    (middle, model.result_.history[middle].objective),
+    (0, 22),
+    textcoords="offset points",
+    color="#0b5fc0",
+)
+left.annotate(
+    "no weights are better",
+    (middle, model.result_.history[middle].lower),
+    (12, -28),
+    textcoords="offset points",
+    color="#b0500a",
+)
 left.set_ylim(0, 2 * model.result_.certificate.upper)
 gaps = np.array([entry.gap / entry.objective for entry in model.result_.history])
 right.semilogy(np.arange(1, gaps.size + 1), gaps, color="0.15")
@@ -47,8 +60,8 @@ right.set(xlabel="iteration", ylabel="relative gap")
 plt.show()
 
 # %%
-# The two certificates agree, and the gap is below ``tol``. A notebook shows what training has found below the diagram of the
-# estimator:
+# The two certificates agree, and the gap is below ``tol``. A notebook shows what training has found below the diagram
+# of the estimator:
 
 assert np.isclose(again.upper, model.result_.certificate.upper, rtol=1e-9) and again.relative < 1.01e-4
 model

@@ -28,8 +28,8 @@ model = MetricClassifier("f1", candidates=["logistic", "extra_trees", "rbf"]).fi
 model
 
 # %%
-# The candidates with their intervals of 90 %. They are compared on the same samples, so that their differences are known more
-# precisely than the intervals suggest: ``leaderboard_`` has those, too.
+# The candidates with their intervals of 90 %. They are compared on the same samples, so that their differences are
+# known more precisely than the intervals suggest: ``leaderboard_`` has those, too.
 
 figure, panel = plt.subplots(figsize=(8, 4.4), layout="constrained")
 LeaderboardDisplay.from_estimator(model, ax=panel, color="#0b5fc0")

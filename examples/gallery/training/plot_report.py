@@ -2,8 +2,8 @@
 A page for the meeting
 ======================
 
-:func:`~metricwise.report` takes any fitted classifier, samples it has not seen and their labels, and writes one HTML page that
-needs nothing else. Displays draw single parts of it with matplotlib.
+:func:`~metricwise.report` takes any fitted classifier, samples it has not seen and their labels, and writes one HTML
+page that needs nothing else. Displays draw single parts of it with matplotlib.
 """
 
 # %%
