@@ -21,7 +21,7 @@ extensions = [
     "numpydoc",
     "api_reference",
 ]
-if any(GALLERY.glob("plot_*.py")):
+if any(GALLERY.rglob("plot_*.py")):
     extensions.append("sphinx_gallery.gen_gallery")
     sphinx_gallery_conf = {
         "examples_dirs": str(GALLERY),

@@ -58,7 +58,8 @@ def draw(panel, model, title):
     panel.plot(levels, precision_at(scores, None), color="#0b5fc0")
     panel.plot(point[1], point[0], "D", color="0.1", markeredgecolor="white", markersize=10)
     panel.annotate(f"precision {point[0]:.2f}\nrecall {point[1]:.2f}", point[::-1], (12, 2), textcoords="offset points")
-    panel.set(xlim=(0, 1.02), ylim=(0, 1.03), xlabel="recall", title=title)
+    panel.set(xlim=(0, 1.02), ylim=(0, 1.03), xlabel="recall")
+    panel.set_title(title, fontsize=12)
     return point
 
 

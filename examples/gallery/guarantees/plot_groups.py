@@ -64,8 +64,8 @@ for k, (where, colour) in enumerate((("north", "#0b5fc0"), ("south", "#b0500a"))
 panel.axvline(0.75, color="0.4", linestyle=":")
 panel.text(0.755, -0.45, "at least 0.75", color="0.4")
 for name in rows:
-    panel.text(0.98, name, f"F1 {f1[name]:.3f}", ha="right", va="center")
-panel.set(xlabel="recall", xlim=(0.5, 1), ylim=(-0.6, 2.5))
+    panel.text(1.04, name, f"F1 {f1[name]:.3f}", ha="right", va="center")
+panel.set(xlabel="recall", xlim=(0.5, 1.05), ylim=(-0.6, 2.5))
 plt.show()
 
 # %%

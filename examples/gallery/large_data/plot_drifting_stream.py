@@ -66,7 +66,7 @@ left.set_title("predictions", fontsize=12)
 right.set_title("running_score_", fontsize=12)
 left.text(change - 400, 0.05, "change", color="0.4", ha="right")
 right.text(n, 0.86, "all samples count", color="#b0500a", ha="right")
-right.text(n, 0.5, "half_life=1500", color="#0b5fc0", ha="right")
+right.text(n, 0.28, "half_life=1500", color="#0b5fc0", ha="right")
 plt.show()
 
 # %%

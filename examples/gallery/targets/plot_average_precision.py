@@ -56,7 +56,7 @@ for name, (area, precision) in found.items():
 
 figure, panel = plt.subplots(figsize=(7.5, 4), layout="constrained")
 ranks = np.arange(1, 2001)
-places = {"#b0500a": (30, 0.72), "#0b5fc0": (380, 0.75), "0.4": (100, 1.03)}
+places = {"#b0500a": (11, 0.3), "#0b5fc0": (11, 0.4), "0.4": (11, 0.5)}
 for (name, value), (colour, place) in zip(scores.items(), places.items(), strict=True):
     precision = np.cumsum(y_test[np.argsort(-value)])[:2000] / ranks
     panel.semilogx(ranks[9:], precision[9:], color=colour)
