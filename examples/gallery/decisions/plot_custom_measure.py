@@ -1,10 +1,10 @@
 """
-Train for a measure of your own
-===============================
+Use a measure of your own
+=========================
 
 One function of the four counts of the contingency table is a measure. Here a false alarm weighs three times as much
-as a missed positive, which no measure of the library says; the threshold goes to where the precision-recall curve
-touches the highest level of that measure.
+as a missed positive. The threshold goes to where the precision-recall curve touches the highest level of that
+measure.
 """
 
 # %%

@@ -62,9 +62,9 @@ right.set(xlabel="true share of positives", ylabel="F1", xlim=(0, 0.6), ylim=(0.
 plt.show()
 
 # %%
-# Half positives: F1 rises by more than 0.04. At the share of training nothing is gained, and next to nothing lost.
+# Half positives: F1 rises by more than 0.1. At the share of training nothing is gained, and next to nothing lost.
 
-assert adapted[-1] > as_trained[-1] + 0.04 and abs(adapted[1] - as_trained[1]) < 0.02
+assert adapted[-1] > as_trained[-1] + 0.1 and abs(adapted[1] - as_trained[1]) < 0.02
 
 # %%
 # The classes themselves must look as in training; :doc:`/guide/prior_shift` shows the warning if they do not.

@@ -3,7 +3,8 @@ Send the doubtful samples to a person
 =====================================
 
 Some samples are clear, and a person should look at the others. :class:`~metricwise.TriageClassifier` puts two
-thresholds on the scores of any classifier. Reviewing a tenth of the samples can be worth more than a better model.
+thresholds on the scores of any classifier: so that guarantees hold of the labels, or so that a given share is
+reviewed.
 """
 
 # %%
@@ -52,9 +53,8 @@ parts = {
     "review": (-1, "#b0500a", 0.5, "center"),
     "positive": (1, "#0b5fc0", 0.98, "right"),
 }
-heights = []
 for name, (label, colour, x, side) in parts.items():
-    heights.append(left.hist(probability[labels == label], bins, color=colour)[0].max())
+    left.hist(probability[labels == label], bins, color=colour)
     left.text(x, 1.04, name, color=colour if label else "0.35", ha=side, transform=left.get_xaxis_transform())
 left.set(xlabel="predicted probability", ylabel="test samples", xlim=(0, 1), yscale="log")
 right.plot(shares, f1, "o-", color="#0b5fc0")
