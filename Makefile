@@ -18,7 +18,7 @@ ONE_THREAD := OMP_THREAD_LIMIT=1 OPENBLAS_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test coverage lint test-oldest test-development test-bounds test-wheel bench bench-quality bench-automl bench-empulse bench-libauc bench-fairlearn bench-mapie bench-quapy bench-xcolumns test-river test-mlflow faults papers fuzz sweep docs \
+.PHONY: help demo test coverage lint test-oldest test-development test-bounds test-wheel bench bench-quality bench-automl bench-empulse bench-libauc bench-fairlearn bench-mapie bench-quapy bench-xcolumns test-river test-mlflow faults papers fuzz sweep docs pictures \
   release-notes clean
 
 help: ## show this list
@@ -106,8 +106,12 @@ fuzz: $(VENV)/.test ## random cases for MINUTES (10), from SEED (0), of KINDS (a
 sweep: $(VENV)/.test ## change every field that model files hold, in every way: an error must be clear
 	$(PY) -m fuzzing --sweep
 
-docs: $(VENV)/.docs ## build the documentation in docs/_build/html; any warning is an error
+docs: $(VENV)/.docs ## build the documentation in docs/_build/html; any warning or dead link is an error
 	$(PY) -m sphinx -W --keep-going -b html docs docs/_build/html
+	$(PY) docs/check_links.py docs/_build/html
+
+pictures: $(VENV)/.docs ## draw the pictures of the guide from the examples of its pages, light and dark; needs chromium
+	$(PY) docs/pictures.py
 
 release-notes: ## check that TAG, version and changelog agree, and write release-notes.md
 	$(PYTHON) .ci/release_notes.py $(TAG) > release-notes.md

@@ -25,7 +25,7 @@ import numpy as np
 DOCS = Path(__file__).parent
 OUTPUT = DOCS / "_static" / "pictures"
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
-WINDOW = (1200, 860)
+WINDOW = (1200, 490)
 
 Names = dict[str, Any]
 Drawing = Callable[[Names], None]
@@ -68,7 +68,7 @@ def run_page(page: str) -> Names:
     return test.globs
 
 
-# ---------------------------------------------------------------------------------------------------------- the pictures
+# --------------------------------------------------------------------------------------------------------- the pictures
 
 
 def draw_threshold(names: Names) -> None:
