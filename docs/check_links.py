@@ -1,7 +1,8 @@
 """Find dead links within the built documentation: ``python docs/check_links.py docs/_build/html``.
 
 Every page is parsed. A link is dead if its file or its anchor does not exist; so is a picture without a file. Links to
-other sites are not followed, so that no network is needed.
+other sites are not followed, so that no network is needed. Templates of the theme are no pages. Listings of source code
+are checked as targets only: Sphinx links every object in a module back by the name that documents the first of them.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+_NO_PAGES = {"_modules", "_static"}
 _LINKS = {"a": "href", "link": "href", "img": "src", "script": "src", "source": "src", "iframe": "src"}
 
 
@@ -48,8 +50,10 @@ class Site:
 
     @cached_property
     def pages(self) -> list[Path]:
-        """All pages."""
-        return sorted(self.root.resolve().rglob("*.html"))
+        """All pages whose links are checked."""
+        root = self.root.resolve()
+        found = sorted(root.rglob("*.html"))
+        return [page for page in found if page.relative_to(root).parts[0] not in _NO_PAGES]
 
     def parse(self, page: Path) -> PageParser:
         """Return a parsed page, which is read once."""

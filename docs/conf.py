@@ -57,6 +57,7 @@ exclude_patterns = ["_build", "_templates"]
 default_role = "py:obj"  # names in single backticks are links
 autosummary_generate = True
 autodoc_typehints = "none"
+toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False
 
 # Prompts and outputs are not copied.

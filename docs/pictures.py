@@ -101,7 +101,7 @@ def draw_plug_in(names: Names) -> None:
 
 def _mark_default(ax: Any) -> None:
     ax.axvline(0.5, color="C1", linewidth=1, linestyle="--", label="default, 0.5")
-    ax.legend(loc="lower center")
+    ax.legend(loc="upper right")
 
 
 def draw_convergence(names: Names) -> None:

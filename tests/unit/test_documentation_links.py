@@ -50,6 +50,13 @@ def test_a_dead_link_is_named_with_its_page_and_line(site, link, problem):
     assert found.stdout.endswith("2 pages, 1 dead links\n")
 
 
+def test_templates_of_the_theme_and_links_of_listings_are_left_out(site):
+    for folder in ("_static", "_modules"):
+        (site / folder).mkdir()
+        (site / folder / "page.html").write_text('<a href="gone.html">', encoding="utf-8")
+    assert run(site).stdout == "2 pages, 0 dead links\n"
+
+
 def test_a_folder_without_pages_is_an_error(tmp_path):
     found = run(tmp_path)
     assert found.returncode == 2 and "build the documentation first" in found.stderr
