@@ -22,6 +22,7 @@ from metricwise.decisions.out_of_fold import (
     OutOfFoldScores,
     Splits,
     collect_scores,
+    number_repeated,
     probe_of_folds,
     score_out_of_fold,
 )
@@ -124,15 +125,16 @@ class LocalExecutor:
         """Return executors of two random halves of the samples; ValueError if a guarantee makes no sense for them.
 
         Halves consist of whole groups. Exact tests need independent samples, so the second half has one random sample
-        per group: the guarantee is for a sample of a new group. If it ``tests_most``, the second part has two thirds of
-        the samples: the first need not train a model.
+        per group: the guarantee is for a sample of a new group. Without groups, samples that were repeated are in one
+        half, and the second has each of them once. If it ``tests_most``, the second part has two thirds of the samples:
+        the first need not train a model.
         """
         weights = self.data.sample_weights
         if not np.all(weights == weights[0]):
             raise ValueError(
-                "a guarantee counts samples, so that sample_weight must be the same for all of them (or zero): repeat "
-                "samples, drop sample_weight, or set confidence=None to keep constraints on out-of-fold samples "
-                "without a guarantee"
+                "a guarantee counts samples, so that sample_weight must be the same for all of them (or zero): drop "
+                "sample_weight, or ask for no guarantee, by confidence=None, which keeps constraints on out-of-fold "
+                "samples, or by capacity= of TriageClassifier"
             )
         n_parts, codes = (3 if tests_most else 2), self.task.strata(self.data.target)
         halves = replace(self.data, splits=None).split(n_parts, codes, seed, needed=True)
@@ -148,8 +150,10 @@ class LocalExecutor:
                 "a guarantee keeps half of the samples from training, and the splits of cv have no training or no test "
                 "samples in the other half: set cv to a number of folds"
             )
-        if second.groups is not None:
-            second = second.take(draw_one_per_group(second.groups, seed))
+        alike = second.groups
+        if alike is None:
+            alike = number_repeated(self.data.X, codes, seed)[chosen[1]]
+        second = second.take(draw_one_per_group(alike, seed))
         return LocalExecutor(self.task, first, self.n_jobs), LocalExecutor(self.task, second, self.n_jobs)
 
     def load_prefitted(self, estimator: Any) -> Any:

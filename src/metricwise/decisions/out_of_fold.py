@@ -1,11 +1,9 @@
 """Out-of-fold scores: folds are made, fold models trained and their scores collected here, for all estimators.
 
-Folds follow the content of the samples and do not depend on their order. Copies of a sample are of two kinds. Where
-samples were repeated, to weigh them or to balance the classes, equal samples share a fold: a copy of a training sample
-would flatter the model, and a sample of weight two is treated as the same sample twice. Where equal samples occur
-naturally, as in data with few or coarse features, new samples will be copies of training samples, too. Folds that keep
-such copies together would underrate models that memorise, so there every sample gets a fold of its own. Where the user
-gives groups, folds consist of whole groups instead.
+Folds follow the content of the samples and do not depend on their order. Samples that were repeated share a fold, so
+that a sample of weight two is treated as the same sample twice. Where equal samples occur naturally (`copies`), folds
+that keep them together would underrate models that memorise, so there every sample gets a fold of its own. Where the
+user gives groups, folds consist of whole groups instead.
 
 Fold models also score a *probe*, samples that they were trained with. The final model has seen these samples, too, so
 that the scores of both show how far the final model's scores lie from those of the fold models; and the fold models'
@@ -25,12 +23,12 @@ from sklearn.model_selection import StratifiedKFold, check_cv
 from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn.utils.validation import check_array
 
-from metricwise._typing import Floats, Hashes, Indices, Integers, Labels, Mask
+from metricwise._typing import Floats, Indices, Integers, Labels, Mask
+from metricwise.decisions.copies import identify_samples
 from metricwise.decisions.groups import assign_group_folds
 from metricwise.decisions.parallel import run_in_parallel
 from metricwise.decisions.refitting import weighted_median
 from metricwise.designs import Design, make_design
-from metricwise.kernels.random_numbers import STEP, mix
 
 Splits = list[tuple[Indices, Indices]]
 
@@ -38,10 +36,6 @@ DEFAULT_FOLDS = 5
 NO_SAMPLES: Indices = np.zeros(0, dtype=np.int64)
 
 _PROBE_SIZE = 4000  # samples at most
-_FEWEST_DISTINCT = 20  # distinct samples per class below which only their number of copies is considered
-_MORE_OFTEN = 2.0  # factor by which copies may be more frequent in the minority class
-_MOST_SINGLE = 0.8  # share of the distinct samples that occur once
-_OFTEN = 5.0  # mean occurrences of a sample above which there are few distinct ones
 
 # Equal samples are merged into one with their total weight where that costs nothing, so that a sample of weight two and
 # the same sample twice give the same numbers to the last digit. On large data both end within the tolerance, and unit
@@ -52,46 +46,15 @@ _MOST_SAMPLES_TO_MERGE = 2000
 def assign_folds(design: Design, classes: Mask | Integers, n_folds: int, seed: int) -> Integers | None:
     """Return a stratified fold for every sample; None if a class has fewer than two distinct samples."""
     masks = [classes == label for label in np.unique(classes)]
-    fingerprints = design.fingerprints(seed)
-    if _copies_are_natural([np.unique(fingerprints[mask], return_counts=True)[1] for mask in masks]):
-        fingerprints = _separate_copies(fingerprints)
+    identities = identify_samples(design, classes, seed)
     folds = np.zeros(classes.size, dtype=np.int64)
-    distinct = [np.unique(fingerprints[mask], return_inverse=True) for mask in masks]
+    distinct = [np.unique(identities[mask], return_inverse=True) for mask in masks]
     n_folds = min(n_folds, *(values.size for values, _ in distinct))
     if n_folds < 2:
         return None
     for mask, (_, rank) in zip(masks, distinct, strict=True):
         folds[mask] = rank % n_folds
     return folds
-
-
-def _copies_are_natural(counts: list[Indices]) -> bool:
-    """Whether copies occur naturally, given how often each distinct sample of each class occurs.
-
-    Samples repeated on purpose are minority samples, or most samples. Natural copies are in all classes, and either
-    most samples are unique, or there are few distinct ones at all, as of one feature with a dozen values.
-    """
-    rarest = min(counts, key=lambda count: int(count.sum()))
-    shares = [1.0 - count.size / float(count.sum()) for count in counts if count is not rarest]
-    if not shares or sum(shares) == 0.0:
-        return False
-    if min(map(np.size, counts)) < _FEWEST_DISTINCT:
-        return all(float(count.mean()) > _OFTEN for count in counts)
-    others = np.concatenate([count for count in counts if count is not rarest])
-    of_rarest = 1.0 - rarest.size / float(rarest.sum())
-    few = float(others.mean()) > _OFTEN
-    return of_rarest <= _MORE_OFTEN * float(np.mean(shares)) and (few or float(np.mean(others == 1)) > _MOST_SINGLE)
-
-
-def _separate_copies(fingerprints: Hashes) -> Hashes:
-    """Return fingerprints that also differ between the first, second, ... occurrence of equal samples."""
-    order = np.argsort(fingerprints, kind="stable")
-    ordered = fingerprints[order]
-    first = np.append(True, ordered[1:] != ordered[:-1])
-    number = np.arange(order.size) - np.flatnonzero(first)[np.cumsum(first) - 1]
-    separate = np.empty_like(fingerprints)
-    separate[order] = mix(ordered + number.astype(np.uint64) * STEP)
-    return separate
 
 
 def merge_copies(design: Design, samples: Indices, codes: Mask | Integers, weights: Floats) -> tuple[Indices, Floats]:
@@ -223,12 +186,9 @@ def _list_splits(folds: Integers | None) -> Splits:
 
 
 def _assign_folds_to_any(X: Any, codes: Integers, wanted: int, seed: int) -> Integers | None:
-    try:
-        numbers = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False)
-    except (TypeError, ValueError):
-        numbers = None  # text or objects, for a pipeline to encode
-    if numbers is not None:
-        return assign_folds(make_design(numbers), codes, wanted, seed)
+    design = _compare_samples(X)
+    if design is not None:
+        return assign_folds(design, codes, wanted, seed)
     n_folds = min(wanted, int(np.bincount(codes).min()))
     if n_folds < 2:
         return None
@@ -236,6 +196,35 @@ def _assign_folds_to_any(X: Any, codes: Integers, wanted: int, seed: int) -> Int
     for k, (_, test) in enumerate(StratifiedKFold(n_folds, shuffle=True, random_state=seed).split(codes, codes)):
         folds[test] = k
     return folds
+
+
+def _compare_samples(X: Any) -> Design | None:
+    """Return samples that can be compared; None for texts or objects, which a pipeline encodes."""
+    try:
+        numbers = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False)
+    except (TypeError, ValueError):
+        return None
+    return make_design(numbers)
+
+
+def number_repeated(X: Any, codes: Integers, seed: int) -> Integers:
+    """Return a number for every sample, equal for samples of one class that were repeated; see `identify_samples`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X, codes = np.array([[0.5], [0.5], [2.0], [0.5]]), np.array([0, 0, 0, 1])
+    >>> np.unique(number_repeated(X, codes, seed=0)).size
+    3
+    """
+    design = _compare_samples(X)
+    if design is None:
+        return np.arange(codes.size)
+    order = np.lexsort((identities := identify_samples(design, codes, seed), codes))
+    is_new = np.append(False, (np.diff(identities[order]) != 0) | (np.diff(codes[order]) != 0))
+    numbers = np.empty(codes.size, dtype=np.int64)
+    numbers[order] = np.cumsum(is_new)
+    return numbers
 
 
 def _warn_of_few_folds(codes: Integers, wanted: int, found: int, groups: Integers | None) -> None:

@@ -139,8 +139,8 @@ def fit_stored(
 def _refuse_weights(weights: Floats | None) -> None:
     if weights is not None and np.unique(weights[weights > 0.0]).size > 1:
         raise ValueError(
-            "a guarantee counts samples, so that sample_weight must be the same for all of them (or zero): repeat "
-            "samples, drop sample_weight, or set confidence=None to keep constraints on held-out samples without a "
+            "a guarantee counts samples, so that sample_weight must be the same for all of them (or zero): drop "
+            "sample_weight, or set confidence=None to keep constraints on held-out samples without a "
             "guarantee"
         )
 
