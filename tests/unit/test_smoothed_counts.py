@@ -9,14 +9,17 @@ from scipy.stats import binom
 from sklearn.linear_model import LogisticRegression
 
 from metricwise import PlugInClassifier, UnreachableGuaranteeError
+from metricwise.decisions.amounts import attach_amounts
 from metricwise.decisions.binary import ThresholdRule
 from metricwise.decisions.calibrating import fit_class_calibration
 from metricwise.decisions.decision import ScoredSamples, Sigmoid
 from metricwise.decisions.guarantees import Constraint, find_kept_thresholds, safest_first, tables_at
+from metricwise.decisions.profit_task import ProfitTask
 from metricwise.decisions.smoothed_counts import smooth_candidates, smooth_classes
 from metricwise.decisions.tasks import Multiclass
 from metricwise.inference.threshold import Candidates
 from metricwise.measures import FBeta
+from metricwise.measures.profit import Amounts, Profit, SampleProfit
 
 
 def make_scores(n, seed, centre=-2.5):
@@ -122,3 +125,35 @@ def test_two_thirds_of_the_samples_test_a_trained_model():
         model = PlugInClassifier(trained, subject_to="precision>=0.99", confidence=0.95, prefit=prefit)
         with pytest.raises(UnreachableGuaranteeError, match=f"the {n_tested} samples"):
             model.fit(X, y)
+
+
+def test_given_chances_replace_those_of_a_line():
+    positive, scores = make_scores(40, 0, -1.0)
+    scores, chances = scores.round(1), np.linspace(0.0, 1.0, 40)
+    found = smooth_candidates(positive, scores, chances)
+    parts = 0.25 * positive + 0.75 * chances
+    expected = [parts[scores == one].sum() for one in np.unique(scores)[::-1]]
+    assert found.positives == pytest.approx(expected)
+
+
+def draw_earnings(n, seed):
+    """Return samples of which a fifth are never worth being predicted positive, and their amounts."""
+    random = np.random.default_rng(seed)
+    scores, amounts = random.normal(-1.0, 1.8, n), np.exp(random.normal(3.5, 1.0, n))
+    truth = random.random(n) < expit(scores)
+    earned = Amounts(0.3 * amounts - 5.0, np.full(n, -5.0), -0.05 * amounts, np.zeros(n))
+    return ScoredSamples(attach_amounts(truth, earned), scores, np.ones(n)), earned
+
+
+def test_amounts_that_decide_for_some_samples_hide_no_probabilities():
+    """Their margins are far from all others: the order by a line fitted to margins is refused here twice."""
+    rule, refused = ThresholdRule(subject_to="precision>=0.5"), 0
+    for seed in range(12):
+        (ordering, amounts), (testing, _) = draw_earnings(300, 2 * seed), draw_earnings(600, 2 * seed + 1)
+        truth = ordering.target["positive"]
+        measure = SampleProfit.scale(Profit(), amounts, truth, np.ones(300), ("tp", "fp", "fn"))
+        try:
+            ProfitTask(np.array([0, 1]), measure, 1).guarantee(rule, 0.95, ordering, testing, True)
+        except UnreachableGuaranteeError:
+            refused += 1
+    assert refused == 0

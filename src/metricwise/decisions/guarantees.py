@@ -174,6 +174,7 @@ def find_guaranteed_threshold(
     ordering: tuple[Mask, Floats],
     testing: tuple[Mask, Floats],
     shown: Callable[[float], float] = float,
+    chances: Floats | None = None,
 ) -> Guarantee:
     """Return a threshold that keeps all constraints on new samples with the given confidence.
 
@@ -190,6 +191,8 @@ def find_guaranteed_threshold(
         none of its samples; those of ``ordering`` may come from models like it.
     shown : callable, optional
         Converts a threshold for messages.
+    chances : array, optional
+        Calibrated probabilities of the samples of ``ordering``, where the scores alone do not determine them.
 
     Raises
     ------
@@ -204,7 +207,7 @@ def find_guaranteed_threshold(
     >>> find_guaranteed_threshold(Share("recall"), wanted, 0.95, (truth, scores), (truth, scores)).threshold
     1.5
     """
-    known = find_kept_thresholds(measure, constraints, confidence, ordering, testing, shown)
+    known = find_kept_thresholds(measure, constraints, confidence, ordering, testing, shown, chances=chances)
     return Guarantee(float(known[-1]), (float(known.min()), float(known.max())))
 
 
@@ -216,12 +219,13 @@ def find_kept_thresholds(
     testing: tuple[Mask, Floats],
     shown: Callable[[float], float] = float,
     confidence_after: float | None = None,
+    chances: Floats | None = None,
 ) -> Floats:
     """Return the thresholds that pass their test, in order: with the given confidence all of them keep the constraints.
 
     Parameters
     ----------
-    measure, constraints, confidence, ordering, testing, shown
+    measure, constraints, confidence, ordering, testing, shown, chances
         See `find_guaranteed_threshold`, which returns the last of these thresholds.
     confidence_after : float, optional
         Confidence at which all thresholds after the first are tested, if it differs.
@@ -240,7 +244,7 @@ def find_kept_thresholds(
     array([1.5])
     """
     wanted = list(constraints)
-    candidates = smooth_candidates(*ordering)
+    candidates = smooth_candidates(*ordering, chances)
     order = safest_first(measure, wanted, candidates)
     thresholds: Floats = candidates.thresholds(order)
     tables = tables_at(thresholds, *testing)

@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import expit
 
 from metricwise._state import stored_fields
 from metricwise._typing import Floats, Mask
@@ -290,8 +291,10 @@ class Money(NamedTuple):
         """Choose a shift whose constraints hold on new samples with a confidence."""
         line = Sigmoid.fit(ordering._replace(target=ordering.target["positive"]))
         ordered, tested = Stakes.of(ordering, line), Stakes.of(testing, line)
+        # A margin holds the amounts, too, and is far from all others where these decide: it shows no probability.
+        chances = expit(line.log_odds(ordering.scores))
         found = find_guaranteed_threshold(
-            value_candidates(ordered), self.aim.constraints, confidence, ordered[:2], tested[:2]
+            value_candidates(ordered), self.aim.constraints, confidence, ordered[:2], tested[:2], chances=chances
         )
         decision = self.describe(ThresholdChoice(found.threshold, found.kept_by), testing, line)
         return replace(decision, reference=ScoreReference.count(ordered.margins, tested.margins))

@@ -23,7 +23,7 @@ _EXPECTED = 0.75  # share of a sample that counts by its probability
 _NEGLIGIBLE = 1e-3  # probability of a class
 
 
-def smooth_candidates(positive: Mask, scores: Floats) -> Candidates:
+def smooth_candidates(positive: Mask, scores: Floats, chances: Floats | None = None) -> Candidates:
     """Return all thresholds of samples, with counts that are three quarters expected and one quarter observed.
 
     Parameters
@@ -31,7 +31,9 @@ def smooth_candidates(positive: Mask, scores: Floats) -> Candidates:
     positive : array of bool
         The truth.
     scores : array
-        Scores of any kind; probabilities are those of a line fitted to them (Platt 1999).
+        Scores of any kind.
+    chances : array, optional
+        Calibrated probabilities of being positive; by default those of a line fitted to the scores (Platt 1999).
 
     Examples
     --------
@@ -40,14 +42,24 @@ def smooth_candidates(positive: Mask, scores: Floats) -> Candidates:
     >>> candidates.positives.round(2)
     array([0.85, 0.46, 0.54, 0.15])
     """
-    observed, is_finite = Candidates.of(positive, scores), np.isfinite(scores)
+    observed = Candidates.of(positive, scores)
+    chances = _calibrate(positive, scores) if chances is None else chances
+    if chances is None:
+        return observed
+    expected = Candidates.of(np.ones_like(positive), scores, chances).positives
+    positives = (1.0 - _EXPECTED) * observed.positives + _EXPECTED * expected
+    return replace(observed, positives=positives, negatives=observed.positives + observed.negatives - positives)
+
+
+def _calibrate(positive: Mask, scores: Floats) -> Floats | None:
+    """Return the probabilities of a line fitted to the scores; None if one class has none but 0 and 1."""
+    is_finite = np.isfinite(scores)
     known = positive[is_finite]
     if known.all() or not known.any():
-        return observed  # one class has no probabilities other than 0 and 1
+        return None
     line = Sigmoid.fit(ScoredSamples(known, scores[is_finite], np.ones(known.size)))
-    chances, totals = expit(line.log_odds(observed.edges[1:-1])), observed.positives + observed.negatives
-    positives = (1.0 - _EXPECTED) * observed.positives + _EXPECTED * chances * totals
-    return replace(observed, positives=positives, negatives=totals - positives)
+    found: Floats = expit(line.log_odds(scores))
+    return found
 
 
 def smooth_classes(samples: ScoredSamples) -> ScoredSamples:
