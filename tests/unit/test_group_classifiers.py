@@ -154,6 +154,17 @@ def test_groups_that_a_trained_learner_has_not_seen_are_given_beside_x():
     model.fit(table, y, sensitive_features=region)
 
 
+def test_two_thirds_of_the_samples_test_a_trained_learner():
+    half = np.where(np.arange(300) % 2 == 0, "even", "odd")
+    trained = LogisticRegression().fit(X, y)
+    for prefit, n_tested in ((False, 75), (True, 100)):
+        model = PlugInClassifier(trained, subject_to="accuracy>=0.999 by half", prefit=prefit)
+        with pytest.raises(UnreachableGuaranteeError, match="the samples set aside to test it have") as refusal:
+            model.fit(X[:300], y[:300], sensitive_features={"half": half})
+        found = int(str(refusal.value).split("test it have ")[1].split()[0])
+        assert abs(found - n_tested) < 20
+
+
 def test_sharing_a_threshold_under_several_columns():
     other = np.where(X[:, 0] > 0, "a", "b")
     groups = pd.DataFrame({"region": region, "half": other})

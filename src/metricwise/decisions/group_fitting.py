@@ -45,9 +45,12 @@ def fit_by_group(executor: Executor, plan: FitPlan, groups: GroupPlan) -> Fitted
 def _fit_with_guarantee(
     executor: Executor, plan: FitPlan, groups: GroupPlan, aim: GroupAim
 ) -> tuple[Any, GroupDecision]:
-    """Train, and order thresholds, on one half of the samples; test them on the other half."""
+    """Train, and order thresholds, on one half of the samples; test them on the other half.
+
+    Where no model is trained, a third of the samples orders thresholds, and two thirds test them.
+    """
     assert plan.confidence is not None
-    first, second = executor.halve(plan.rule.seed)
+    first, second = executor.halve(plan.rule.seed, tests_most=plan.prefit)
     refuse_small_halves(aim, plan.confidence, second.data)
     model, found = train_and_score(first, plan)
     held_out = np.arange(len(second.data.y))

@@ -189,7 +189,7 @@ def refuse_small_groups(aim: GroupAim, confidence: float | None, testing: Groupe
                 continue
             needed = _find_needed(one, extremes, own, 1.0 - confidence)
             if needed is not None:
-                where = "the samples set aside to test it (half of all)"
+                where = "the samples set aside to test it"
                 raise UnreachableGuaranteeError(_describe_small(one, group, n_counted, needed, where))
 
 
