@@ -109,7 +109,7 @@ def measure(context: Context) -> Section:
     interpreter, folder = os.environ.get("EMPULSE_PYTHON"), os.environ.get("EMPULSE_SAMPLES")
     section = Section("profit", "Profit with amounts per sample", [_describe(n_splits)])
     if interpreter is None and folder is None:
-        section.skip("all rows", "EMPULSE_PYTHON names no Python with empulse (make bench-profit)")
+        section.skip("all rows", "EMPULSE_PYTHON names no Python with empulse (make bench-empulse)")
         return section
     with tempfile.TemporaryDirectory() as name:
         samples = Path(folder or name)

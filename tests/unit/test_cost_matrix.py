@@ -115,3 +115,9 @@ def test_costs_that_do_not_fit_the_targets_are_named():
         PlugInClassifier(LogisticRegression(), CostMatrix(COSTS), threshold="max").fit(X, Y)
     with pytest.raises(ValueError, match="name the classes"):
         CostMatrix(COSTS).score([0, 1], [1, 1])
+
+
+@pytest.mark.parametrize("wrapper", [lambda **given: PlugInClassifier(LogisticRegression(), **given), MetricClassifier])
+def test_constraints_are_refused(wrapper):
+    with pytest.raises(ValueError, match="without any: leave subject_to out"):
+        wrapper(measure=CostMatrix(COSTS), subject_to="recall>=0.5").fit(X, Y)

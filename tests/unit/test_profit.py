@@ -393,6 +393,7 @@ def test_arrays_of_training_are_needed_again():
         (Profit(fp=1.0, fn=1.0), "wrong predictions earn more"),
         (Profit(tp="-amount"), "positive is always right for 0 of 600 samples"),
         (Profit(tp="amount", fp="amount"), "positive is always right for 600 of 600"),
+        (Profit(fp="amount", fn="amount"), "wrong predictions earn more than right ones for 600 of 600 samples"),
         (Profit(tp="amount/c*0"), "finite|every|decide"),
     ],
 )

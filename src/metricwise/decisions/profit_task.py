@@ -150,13 +150,27 @@ def learner_measure(task: Task) -> Measure:
 
 
 def refuse_certain_samples(amounts: Amounts, counts: Any) -> None:
-    """Raise a ValueError if for no sample the decision depends on its probability."""
+    """Raise a ValueError if for no sample a right decision that depends on its probability earns more than a wrong one.
+
+    Parameters
+    ----------
+    amounts : Amounts
+        What the samples earn.
+    counts : array of bool
+        Which samples count.
+    """
     positive, negative = (part[counts] for part in (amounts.gain_if_positive, amounts.gain_if_negative))
-    if np.any(positive * negative > 0.0):
+    if np.any((positive > 0.0) & (negative > 0.0)):
         return
+    is_inverted = (positive < 0.0) & (negative < 0.0)
+    remedy = "tp must exceed fn, and tn must exceed fp, for some of them (costs are negative amounts)"
+    if is_inverted.any():
+        raise ValueError(
+            f"wrong predictions earn more than right ones for {np.count_nonzero(is_inverted)} of {positive.size} "
+            f"samples, and one decision is right for all others whatever their probability: {remedy}"
+        )
     always = int(np.count_nonzero(positive > negative))
     raise ValueError(
         f"the amounts decide for every sample, whatever its probability: predicting positive is always right for "
-        f"{always} of {positive.size} samples and predicting negative for the others. tp must exceed fn, and tn must "
-        "exceed fp, for some of them (costs are negative amounts)"
+        f"{always} of {positive.size} samples and predicting negative for the others. {remedy}"
     )

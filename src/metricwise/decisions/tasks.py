@@ -323,6 +323,11 @@ def task_of_classes(
         from metricwise.decisions.cost_matrix import make_cost_task  # its task is made of the one above
 
         targets.refuse_pos_label(pos_label, "a cost matrix")
+        if is_constrained:
+            raise ValueError(
+                "subject_to chooses among thresholds or offsets, and a cost matrix is decided by the expected cost of "
+                "each class, without any: leave subject_to out, or use it with a measure such as 'f1_macro'"
+            )
         return make_cost_task(classes, measure)
     if classes.size == 2:
         if needs_whole_matrix(measure) and not isinstance(measure, CountsTable):
