@@ -9,6 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
+from scipy.special import log_softmax
+from scipy.stats import binom
 from sklearn.linear_model import LogisticRegression
 
 import metricwise
@@ -17,6 +19,7 @@ from metricwise.cli import main
 from metricwise.decisions.class_outcomes import encode_class_outcomes
 from metricwise.decisions.guarantees import Constraint
 from metricwise.decisions.monitor import find_constraints
+from metricwise.decisions.score_reference import ScoreReference, ScoreWatch
 from metricwise.measures import Share
 from metricwise.persistence.old import StoredObject, upgrade
 from metricwise.persistence.schemas.own import check_decision
@@ -70,7 +73,6 @@ def test_a_broken_class_raises_an_alarm_and_a_kept_one_does_not(classes):
 def test_labels_are_watched_one_by_one(labels):
     truth, predicted = np.tile([[1, 0], [0, 1]], (50, 1)), np.tile([[1, 0], [0, 0]], (50, 1))
     monitor = GuaranteeMonitor(labels)
-    assert monitor.score_warning is None
     status = {one.guarantee: one for one in monitor.update(truth, predicted).status}
     assert [name for name, one in status.items() if one.alarm_at] == ["recall >= 0.6 of urgent"]
     assert status["npv >= 0.5 of spam"].n_counted == 50 and status["recall >= 0.6 of spam"].share == 1.0
@@ -81,15 +83,59 @@ def test_labels_are_watched_one_by_one(labels):
 
 
 @pytest.mark.parametrize("kind", ["classes", "labels"])
+def test_changed_scores_of_a_class_are_found_without_labels(kind, request):
+    model = request.getfixturevalue(kind)
+    new, _ = (make_classes if kind == "classes" else make_labels)(1500, 1)
+    scores = model.decision_function(new)
+    monitor = GuaranteeMonitor(model).update_scores(scores)
+    assert monitor.score_warning is False and monitor.n_scores_seen == 1500
+    single = GuaranteeMonitor(model)
+    for one in scores[:50]:
+        single.update_scores(one)
+    assert np.array_equal(single._scores.stakes, GuaranteeMonitor(model).update_scores(scores[:50])._scores.stakes)
+    new[:, 1] += 1.5  # of one class or label
+    assert monitor.update_scores(model.decision_function(new)).score_warning_at < 1800
+    assert not monitor.alarm
+
+
+def test_score_warnings_of_classes_are_rarely_false():
+    """Of references and scores from the same distribution; each run is looked at after every score."""
+    random, false = np.random.default_rng(0), 0
+    for _ in range(40):
+        ordering, testing, new = (log_softmax(2.0 * random.normal(size=(n, 4)), axis=1) for n in (60, 60, 150))
+        watch = ScoreWatch.start(ScoreReference.count(ordering, testing), alpha=0.2)
+        watch.update(new)
+        false += watch.warning_at is not None
+    assert false <= binom.ppf(0.99, 40, 0.2)
+
+
+def test_bad_scores_of_classes_are_named(classes):
+    monitor = GuaranteeMonitor(classes)
+    for wrong, match in (
+        ([0.5, 0.5], r"scores have the shape \(2,\): give 3 for each outcome"),
+        ([[0.1, np.nan, 0.2]], "scores are missing for 1 of 1 outcomes"),
+        (np.zeros((2, 3)), "there are 2 scores and 1 outcomes"),
+    ):
+        with pytest.raises(ValueError, match=match):
+            monitor.update(["a"], ["a"], wrong)
+    assert monitor.n_seen == monitor.n_scores_seen == 0
+    reference = classes._decision.reference
+    for columns in (None, np.full(reference.cuts.size, 3)):
+        with pytest.raises(ValueError, match="a model is damaged"):
+            check_decision(classes._task, replace(classes._decision, reference=replace(reference, columns=columns)), 3)
+
+
+@pytest.mark.parametrize("kind", ["classes", "labels"])
 def test_a_stored_watch_continues(kind, request, tmp_path):
     model = request.getfixturevalue(kind)
-    outcomes = (Y, model.predict(X)) if kind == "classes" else (LABEL_Y, model.predict(LABEL_X))
+    samples, truth = (X, Y) if kind == "classes" else (LABEL_X, LABEL_Y)
+    outcomes = truth, model.predict(samples), model.decision_function(samples)
     whole = GuaranteeMonitor(model).update(*outcomes)
     half = GuaranteeMonitor(model).update(*(column[:300] for column in outcomes))
     metricwise.save(half, tmp_path / "watch.mw")
     metricwise.save(model, tmp_path / "model.mw")
     resumed = metricwise.load(tmp_path / "watch.mw").update(*(column[300:] for column in outcomes))
-    assert resumed.status == whole.status
+    assert resumed.status == whole.status and np.array_equal(resumed._scores.stakes, whole._scores.stakes)
     assert resumed.is_like(GuaranteeMonitor(metricwise.load(tmp_path / "model.mw")))
     assert not resumed.is_like(GuaranteeMonitor("recall>=0.6"))
 
@@ -123,7 +169,7 @@ def test_reports_show_the_guarantee_of_each_class_and_label(classes, labels):
 def test_files_of_earlier_versions_are_of_two_classes_and_numbered_labels(classes):
     old = {"alpha": 0.05}
     assert upgrade(StoredObject("metricwise.GuaranteeMonitor", 1, old), 2).values == old | {"_kind": "binary"}
-    for name in ("Constraint", "Multilabel"):
+    for name in ("Constraint", "Multilabel", "ScoreReference"):
         assert upgrade(StoredObject(f"metricwise.{name}", 1, {}), 2).values == {}
     constraint = Constraint(Share("recall"), True, 0.5)
     assert constraint.of_class is None

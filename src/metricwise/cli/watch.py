@@ -96,6 +96,11 @@ def watch(
     has_reference = fresh.score_warning is not None
     if score is not None and not has_reference:
         raise ValueError(f"{model} has no scores to compare with, only models with a guarantee have: leave --score out")
+    if score is not None and len(trained.classes_) > 2:
+        raise ValueError(
+            f"{model} has a score for each of {len(trained.classes_)} classes, and no column has them: leave "
+            "--score out, and --prediction, too, for the model to predict and score the samples"
+        )
     with spool_input(outcomes) as path:
         monitor = fresh if state is None else _resume(state, fresh, path, outcomes)
         n_before = monitor.n_seen

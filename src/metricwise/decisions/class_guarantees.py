@@ -23,6 +23,7 @@ from metricwise.decisions.confusion_posterior import ConfusionPosterior
 from metricwise.decisions.decision import Decision, ScoredSamples
 from metricwise.decisions.guarantees import UnreachableGuaranteeError
 from metricwise.decisions.multiclass import check_strategy, confusion_matrix, find_offsets
+from metricwise.decisions.score_reference import ScoreReference
 from metricwise.decisions.smoothed_counts import smooth_classes
 
 _MARGINS = 16  # of the order
@@ -82,7 +83,9 @@ def choose_guaranteed_offsets(
     known = order.offsets[:kept]
     posterior = ConfusionPosterior(measure, confusion_matrix(known[-1], testing)[None])
     interval = known.min(axis=0), known.max(axis=0)
-    return expect(Decision(known[-1], interval, np.nan, (np.nan, np.nan)), posterior, testing.weights)
+    reference = ScoreReference.count(ordering.scores, testing.scores)
+    decision = Decision(known[-1], interval, np.nan, (np.nan, np.nan), reference=reference)
+    return expect(decision, posterior, testing.weights)
 
 
 def order_offsets(

@@ -40,6 +40,7 @@ from metricwise.decisions.multiclass import (
     label_columns,
     refuse_batches,
 )
+from metricwise.decisions.score_reference import ScoreReference
 from metricwise.decisions.smoothed_counts import smooth_candidates
 from metricwise.inference.threshold import Candidates
 from metricwise.measures import Averaged
@@ -101,7 +102,9 @@ def choose_guaranteed_labels(
     posterior = summarize_labels(measure, testing.target, testing.scores > thresholds, testing.weights)
     calibration = Calibration((Sigmoid(),) * thresholds.size)
     nothing = Decision(thresholds, (low, high), np.nan, (np.nan, np.nan), calibration=calibration)
-    return replace(expect(nothing, posterior, testing.weights), is_probability=has_probabilities)
+    reference = ScoreReference.count(ordering.scores, testing.scores)
+    found = expect(nothing, posterior, testing.weights)
+    return replace(found, is_probability=has_probabilities, reference=reference)
 
 
 def order_thresholds(

@@ -54,8 +54,7 @@ class GuaranteeMonitor:
         Whether scores are no longer distributed as they were on the samples that the guarantee was tested on; false
         with probability at most ``alpha``, apart from that of the alarm. No label is needed, so it can come long before
         an alarm; but scores can change while the guarantee is kept, and the guarantee can break while they do not. None
-        if there is nothing to compare with: ``guarantee`` is no model, a multiclass or multilabel one, or one without
-        a guarantee (``confidence=None``).
+        if there is nothing to compare with: ``guarantee`` is no model, or has no guarantee (``confidence=None``).
     n_scores_seen : int
         Scores seen.
 
@@ -143,7 +142,7 @@ class GuaranteeMonitor:
             ones for a multilabel model.
         y_pred : label or array of shape (n_outcomes,) or (n_outcomes, n_labels)
             Predicted labels.
-        scores : float or array of shape (n_outcomes,), optional
+        scores : float or array of shape (n_outcomes,) or (n_outcomes, n_classes), optional
             The model's ``decision_function`` of the samples, for `score_warning`. Leave them out if `update_scores` had
             them when they were predicted.
         order : number, date, text, or array of shape (n_outcomes,), optional
@@ -158,7 +157,7 @@ class GuaranteeMonitor:
         labels, outcomes, n_given = self._encode(y_true, y_pred)
         last = self._last if order is None else check_order(order, n_given, self._last)
         if scores is not None:
-            self.update_scores(as_scores(scores, n_given))
+            self._bet_on_scores(scores, n_given)
         for watch, (truth, predicted) in zip(self._watches, outcomes, strict=True):
             watch.update(truth, predicted, self.n_seen)
         self.n_seen += outcomes[0][0].size
@@ -184,7 +183,7 @@ class GuaranteeMonitor:
 
         Parameters
         ----------
-        scores : float or array of shape (n_samples,)
+        scores : float or array of shape (n_samples,) or (n_samples, n_classes)
             The model's ``decision_function`` of the samples.
 
         Returns
@@ -192,14 +191,17 @@ class GuaranteeMonitor:
         self
             The monitor itself, so that calls can be chained.
         """
+        self._bet_on_scores(scores, None)
+        return self
+
+    def _bet_on_scores(self, scores: Any, n_outcomes: int | None) -> None:
         if self._scores is None:
             raise ValueError(
                 "there are no scores to compare with: give a model that was trained with subject_to and a confidence "
                 "as the guarantee, or leave the scores out"
             )
-        column = as_scores(scores, None)
-        self._scores.update(column if self._points_up else -column)
-        return self
+        checked = as_scores(scores, n_outcomes, None if self._kind == "binary" else len(self._labels))
+        self._scores.update(checked if self._points_up else -checked)
 
     @property
     def alarm(self) -> bool:
@@ -361,10 +363,11 @@ def _read_model(model: Any) -> _Source:
             f"the {name} was trained without subject_to, so that there is no guarantee to watch: train it with "
             "subject_to='precision>=0.9', or give the constraint itself in place of the model"
         )
+    reference: ScoreReference | None = decision.reference
     if not task.is_binary:
         kind: Kind = "multilabel" if task.is_multilabel else "multiclass"
-        return _Source(_refuse_repeated(constraints), (task.names, None), kind=kind)
-    reference: ScoreReference | None = decision.reference
+        shifted = None if reference is None else reference.shift(decision.threshold)
+        return _Source(_refuse_repeated(constraints), (task.names, None), reference=shifted, kind=kind)
     if reference is not None:
         # Cuts of a profit are of margins already, from which its shift is subtracted.
         is_profit = isinstance(decision, ProfitDecision)

@@ -97,17 +97,47 @@ def as_column(values: Any, name: str) -> Labels:
     return column
 
 
-def as_scores(values: Any, n_outcomes: int | None) -> Floats:
-    """Return scores as an array; ValueError if they are no numbers, or not one per outcome."""
+def as_scores(values: Any, n_outcomes: int | None, n_classes: int | None = None) -> Floats:
+    """Return scores as an array; ValueError if they are no numbers, or not one per outcome.
+
+    Parameters
+    ----------
+    values : float or array
+        Scores of one or more samples.
+    n_outcomes : int or None
+        Number of samples, if it is known.
+    n_classes : int or None
+        Number of scores of a sample, of several classes or labels; None for one.
+
+    Examples
+    --------
+    >>> as_scores([0.5, -1.0, 2.0], 1, n_classes=3)
+    array([[ 0.5, -1. ,  2. ]])
+    """
     try:
-        scores = np.asarray(as_column(values, "scores"), dtype=np.float64)
+        given = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        if "scores" in str(error):
-            raise
         raise ValueError("scores must be numbers, those of decision_function") from error
-    if n_outcomes is not None and scores.size != n_outcomes:
-        raise ValueError(f"there are {scores.size} scores and {n_outcomes} outcomes: give the score of each outcome")
+    scores: Floats = as_column(given, "scores") if n_classes is None else _as_rows(given, n_classes)
+    if n_outcomes is not None and len(scores) != n_outcomes:
+        raise ValueError(f"there are {len(scores)} scores and {n_outcomes} outcomes: give the score of each outcome")
     return scores
+
+
+def _as_rows(scores: Floats, n_classes: int) -> Floats:
+    """Return a row of scores per sample; ValueError if there is not one for each class or label."""
+    rows: Floats = np.atleast_2d(scores)
+    if rows.ndim != 2 or rows.shape[1] != n_classes:
+        raise ValueError(
+            f"scores have the shape {scores.shape}: give {n_classes} for each outcome, one per class or label, as "
+            "decision_function does"
+        )
+    missing = np.flatnonzero(np.isnan(rows).any(axis=1))
+    if missing.size:
+        raise ValueError(
+            f"scores are missing for {missing.size} of {len(rows)} outcomes, the first at position {missing[0]}"
+        )
+    return rows
 
 
 def check_order(order: Any, n_outcomes: int, last: Position | None) -> Position | None:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy.special import betaincinv
 
 from metricwise._state import stored_fields
-from metricwise._typing import Floats
+from metricwise._typing import Floats, Integers, Mask
 from metricwise.decisions.betting import N_BETS, new_stake, payoffs, settle, wealth
 
 _LEVELS = (0.1, 0.25, 0.5, 0.75, 0.9, 0.97)
 
 
-@stored_fields(version=1)
+@stored_fields(version=2)
 @dataclass(frozen=True)
 class ScoreReference:
     """How many of the scores of some samples are above each of a few cuts.
@@ -28,11 +29,15 @@ class ScoreReference:
         How many samples have a greater score than each cut.
     n_samples : int
         Number of samples.
+    columns : array of int or None
+        The class or label whose score each cut is on, ascending, where samples have a score for each; None for two
+        classes.
     """
 
     cuts: Floats
     n_above: Floats
     n_samples: int
+    columns: Integers | None = None
 
     @classmethod
     def count(cls, others: Floats, scores: Floats) -> ScoreReference | None:
@@ -44,6 +49,8 @@ class ScoreReference:
         >>> found.cuts.tolist(), found.n_above.tolist()
         ([9.5, 24.5, 49.5, 74.5, 89.5, 96.5], [40.0, 25.0, 0.0, 0.0, 0.0, 0.0])
         """
+        if others.ndim == 2:
+            return cls._count_columns(others, scores)
         different, counts = np.unique(others[np.isfinite(others)], return_counts=True)
         if different.size < 2:
             return None
@@ -53,6 +60,27 @@ class ScoreReference:
         cuts = 0.5 * (different[below] + different[below + 1])
         above = np.count_nonzero(scores[:, None] > cuts, axis=0).astype(np.float64)
         return cls(cuts, above, scores.size)
+
+    @classmethod
+    def _count_columns(cls, others: Floats, scores: Floats) -> ScoreReference | None:
+        """Return how many scores of each class or label are above cuts of its own."""
+        found = [(k, cls.count(*pair)) for k, pair in enumerate(zip(others.T, scores.T, strict=True))]
+        parts = [(k, one) for k, one in found if one is not None]
+        if not parts:
+            return None
+        cuts, above = (np.concatenate([getattr(one, name) for _, one in parts]) for name in ("cuts", "n_above"))
+        columns = np.repeat([k for k, _ in parts], [one.cuts.size for _, one in parts])
+        return cls(cuts, above, len(scores), columns.astype(np.int64))
+
+    def exceeded_by(self, scores: Floats) -> Mask:
+        """Return which cuts the score, or scores, of one sample are above."""
+        above: Mask = (scores if self.columns is None else scores[self.columns]) > self.cuts
+        return above
+
+    def shift(self, thresholds: Any) -> ScoreReference:
+        """Return the reference of scores from which thresholds, one or one per class or label, are subtracted."""
+        own = thresholds if self.columns is None else np.asarray(thresholds)[self.columns]
+        return replace(self, cuts=self.cuts - own)
 
     def limits(self, alpha: float) -> tuple[Floats, Floats]:
         """Return limits of the shares above all cuts that hold together with probability 1 - alpha."""
@@ -109,11 +137,12 @@ class ScoreWatch:
         return float(np.mean(wealth(self.stakes, self.n_seen)))
 
     def update(self, scores: Floats) -> None:
-        """Bet on scores, in their order."""
-        is_above = scores[:, None] > self.reference.cuts
+        """Bet on the scores of samples, in their order."""
         failed, kept = self._payoffs
-        for row in np.hstack([is_above, ~is_above])[:, :, None]:
-            self.stakes = settle(self.stakes, new_stake(self.n_seen), np.where(row, kept, failed))
+        for own in scores:
+            is_above = self.reference.exceeded_by(own)
+            bets = np.concatenate([is_above, ~is_above])[:, None]
+            self.stakes = settle(self.stakes, new_stake(self.n_seen), np.where(bets, kept, failed))
             self.n_seen += 1
             if self.warning_at is None and self.wealth >= 2.0 / self.alpha:
                 self.warning_at = self.n_seen

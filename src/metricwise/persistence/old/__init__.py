@@ -37,6 +37,7 @@ STEPS: dict[tuple[str, int], Step] = {
     ("metricwise.AdaptationData", 1): lambda values: values,  # whose samples count as independent
     ("metricwise.Constraint", 1): lambda values: values,  # of two classes, of which none has to be named
     ("metricwise.GuaranteeMonitor", 1): lambda values: values | {"_kind": "binary"},
+    ("metricwise.ScoreReference", 1): lambda values: values,  # of two classes, with one score per sample
     ("metricwise.Multilabel", 1): lambda values: values,  # whose labels had numbers only
     # Results that never fell back.
     **{(f"metricwise.{name}Result", 1): lambda values: values | {"fallback": None} for name in _KINDS_OF_RESULTS},

@@ -19,8 +19,11 @@ _WRONG = "a monitor is damaged: its counts, stakes and guarantees do not fit tog
 def _check_reference(values: Values) -> None:
     cuts, above, n = values["cuts"], values["n_above"], values["n_samples"]
     require(cuts.ndim == 1 and cuts.size >= 1 and above.shape == cuts.shape and n >= 0, _WRONG)
-    require(np.all(np.isfinite(cuts)) and np.all(np.diff(cuts) > 0.0), _WRONG)
-    require(np.all((above >= 0.0) & (above <= n)), _WRONG)
+    require(np.all(np.isfinite(cuts)) and np.all((above >= 0.0) & (above <= n)), _WRONG)
+    columns = np.zeros(cuts.size, dtype=np.int64) if values["columns"] is None else values["columns"]
+    require(columns.shape == cuts.shape and columns.dtype.kind == "i" and columns.min() >= 0, _WRONG)
+    steps = np.diff(columns)
+    require(np.all((steps > 0) | ((steps == 0) & (np.diff(cuts) > 0.0))), _WRONG)
 
 
 def _check_constraint(values: Values) -> None:
@@ -63,6 +66,9 @@ def _check_monitor(values: Values, sizes: Sizes) -> None:
         require(np.isclose(watch.alpha * len(watches), values["alpha"]), _WRONG)
     scores = values["_scores"]
     require(scores is None or scores.alpha == values["alpha"], _WRONG)
+    columns = None if scores is None else scores.reference.columns
+    require(scores is None or (columns is None) == is_binary, _WRONG)
+    require(columns is None or columns.max() < len(labels), _WRONG)
 
 
 SCHEMA = Schema(

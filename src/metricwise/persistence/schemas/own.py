@@ -54,7 +54,16 @@ def check_decision(task: Any, decision: Any, n_classes: int) -> None:
     check_lines(decision.calibration, task)
     money.check_money(task, decision)
     require(decision.batch is None or (is_binary and decision.calibration.lines), _WRONG)
+    check_reference(decision.reference, None if is_binary else n_classes)
     _check_adaptation(decision, task, shape)
+
+
+def check_reference(reference: Any, n_classes: int | None) -> None:
+    """Raise unless a reference of scores, if there is one, has cuts on those of two classes, or of ``n_classes``."""
+    if reference is None:
+        return
+    require((reference.columns is None) == (n_classes is None), _WRONG)
+    require(n_classes is None or reference.columns.max() < n_classes, _WRONG)
 
 
 def _check_adaptation(decision: Any, task: Any, shape: tuple[int, ...]) -> None:
