@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -24,16 +25,22 @@ from metricwise.decisions.binary import ThresholdRule
 from metricwise.decisions.decision import Calibration
 from metricwise.decisions.tasks import make_task
 from metricwise.designs.disk_views import SelectedSamples, TransformedSamples
-from metricwise.estimators.selection.beyond_memory.boosters import Offer, fit_on_disk
+from metricwise.estimators.selection.beyond_memory import boosters, fitting
+from metricwise.estimators.selection.beyond_memory.boosters import Offer, Pace, fit_on_disk
 from metricwise.estimators.selection.beyond_memory.choosing import HeldOutSamples, choose_models
+from metricwise.estimators.selection.beyond_memory.fitting import list_finalists
 from metricwise.estimators.selection.beyond_memory.learners import FullTraining
 from metricwise.estimators.selection.beyond_memory.linear_models import fit_smooth
 from metricwise.estimators.selection.beyond_memory.parts import divide
 from metricwise.estimators.selection.beyond_memory.stored import DiskSamples, Targets
 from metricwise.estimators.selection.booster import BoosterClassifier
-from metricwise.estimators.selection.ensemble import AveragedModels
+from metricwise.estimators.selection.candidate_run import CandidateRun
+from metricwise.estimators.selection.candidates.candidate import Candidate
+from metricwise.estimators.selection.clock import Clock
+from metricwise.estimators.selection.ensemble import AveragedModels, Mixture
+from metricwise.estimators.selection.explanation import Expectation, explain_selection
 from metricwise.estimators.selection.preprocessing import Prepared
-from metricwise.measures import get_measure
+from metricwise.measures import FBeta, get_measure
 from tests.unit.disk_files import write_wide_samples
 
 RNG = np.random.default_rng(5)
@@ -283,3 +290,77 @@ def test_worse_models_of_all_samples_are_not_chosen(folder):
     of_sample = AveragedModels([bad], [calibration], np.ones(1), -1.7)
     assert good in choose_models(held_out, np.arange(1000), of_sample, [good]).models
     assert choose_models(held_out, np.arange(1000), of_sample, []) is of_sample
+
+
+# ---------------------------------------------------------------------------------------------------- time and memory
+
+
+def make_training(folder, room=np.inf):
+    return FullTraining(DiskSamples(open_samples(folder)), Targets(Y, None), np.unique(Y), 3000, room, 0)
+
+
+def test_lightgbm_learns_from_as_many_samples_as_there_is_time_for(folder, monkeypatch):
+    pytest.importorskip("lightgbm")
+    reader, learner = open_samples(folder), BoosterClassifier("lightgbm", {"n_estimators": 200})
+    paces = iter([Pace(0.0, 1e-3), Pace(0.0, 1.0)])  # of seconds per sample and round
+    monkeypatch.setattr(boosters, "_measure_pace", lambda *_: next(paces))
+    model, n_samples = fit_on_disk(learner, reader, Y, None, Offer(most=3000, fewest=100, seconds=100.0))
+    assert 450 <= n_samples <= 500  # of which 100 rounds take half the time
+    assert np.mean(model.predict(NEW) == NEW_Y) > 0.85
+    assert fit_on_disk(learner, reader, Y, None, Offer(most=3000, fewest=100, seconds=100.0)) is None
+
+
+def test_lightgbm_ends_early_where_time_runs_out(folder, monkeypatch):
+    """Rounds that took longer than expected are kept."""
+    pytest.importorskip("lightgbm")
+    seconds = iter([0.0, *np.arange(0.0, 10.0, 0.1)])
+    monkeypatch.setattr(boosters, "_measure_pace", lambda *_: Pace(0.0, 0.0))
+    monkeypatch.setattr(boosters, "_count_affordable", lambda *_: 3000)
+    monkeypatch.setattr(Clock, "seconds", lambda _: next(seconds))
+    learner = BoosterClassifier("lightgbm", {"n_estimators": 200})
+    model, _ = fit_on_disk(learner, open_samples(folder), Y, None, Offer(most=3000, seconds=1.0))
+    assert 5 < model.learner_.n_estimators_ < 15
+    assert model.learner_.booster_.current_iteration() == model.learner_.n_estimators_
+
+
+def test_a_booster_that_the_sample_had_no_time_for_is_trained_on_all(folder):
+    """It may be the best on all samples, and needs no model of the sample; on many more, its trees are larger."""
+    run = CandidateRun(Candidate("lightgbm", BoosterClassifier("lightgbm", {"num_leaves": 3}), {"num_leaves": 3}))
+    run.drop_for_time("1000 samples took more time than there was")
+    final = SimpleNamespace(mixture=SimpleNamespace(runs=[]), trained=[])
+    selected = SimpleNamespace(final=final, outcome=SimpleNamespace(runs=[run]))
+    (few,) = list_finalists(make_training(folder), selected, 2000)
+    assert few.estimator.settings == {"num_leaves": 3} and few.model is None
+    (many,) = list_finalists(make_training(folder), selected, 500)
+    assert many.estimator.settings["num_leaves"] == 63 and "num_leaves=63" in many.title
+    run.has_failed = True
+    assert list_finalists(make_training(folder), selected, 500) == []
+
+
+def test_a_candidate_that_was_not_compared_can_be_chosen():
+    chosen, other = CandidateRun(Candidate("lightgbm", None)), CandidateRun(Candidate("linear", None))
+    other.n_samples, other.n_folds, other.value, other.why_dropped = 1000, 3, 0.7, "adds nothing"
+    mixture = Mixture([chosen], np.ones(1), 0.0, np.zeros(0), 0.8)
+    text = explain_selection(FBeta(), [other, chosen], mixture, Expectation(0.8, (0.7, 0.9), 0.8), 5000, None)
+    assert "3 folds of 1000 samples unless" in text
+    assert "- lightgbm: chosen, not compared" in text and "- linear: 0.700, adds nothing" in text
+
+
+def test_what_needs_too_much_memory_is_not_trained_on_all(folder, monkeypatch):
+    training = make_training(folder, room=250_000.0)
+    needed = [training.count_missing_bytes(one) for one in (MultivariateSVC(), LogisticRegression(), SGDClassifier())]
+    assert needed == [350_000.0, 0.0, 0.0]
+    monkeypatch.setattr(fitting, "find_room", lambda *_: 250_000.0)
+    model = train(open_samples(folder, memory_limit=LITTLE), candidates={"svm": MultivariateSVC("f1", pos_label="yes")})
+    assert "- svm: there was no memory to train it on all samples: that takes memory_limit='483MB'" in model.explain()
+    assert model.score(NEW, NEW_Y) > 0.6
+
+
+def test_labels_of_all_samples_are_what_opening_a_file_takes(tmp_path):
+    """Training a linear machine takes more, and says so; model selection does not."""
+    np.save(tmp_path / "X.npy", np.zeros((10**6, 1), dtype=np.float32))
+    samples = metricwise.io.open(tmp_path / "X.npy", target=np.arange(10**6) % 2, memory_limit="400MB")
+    with pytest.raises(ValueError, match=r"training takes 220 bytes per row.* at least memory_limit='5[45]\dMB'"):
+        MultivariateSVC("f1").fit(samples)
+    with pytest.raises(ValueError, match=r"labels and the like take 30 bytes per row.* memory_limit='3[56]\dMB'"):
+        metricwise.io.open(tmp_path / "X.npy", memory_limit="330MB")

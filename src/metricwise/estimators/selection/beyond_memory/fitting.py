@@ -167,7 +167,7 @@ def _train_on_all(
     stored, targets = problem.stored.select(parts.trained, problem.targets)
     room = find_room(problem.stored.data, problem.targets.y)
     training = FullTraining(stored, targets, problem.task.classes, parts.trained.size, room, problem.rule.seed)
-    finalists = _list_finalists(training, selected, parts.sample.size)
+    finalists = list_finalists(training, selected, parts.sample.size)
     limit = getattr(problem.stored.data, "memory_limit", 0)
     missing = {one.title: training.count_missing_bytes(one.estimator) for one in finalists}
     left_out = [
@@ -190,7 +190,7 @@ def _train_on_all(
     return trained, left_out
 
 
-def _list_finalists(training: FullTraining, selected: Selected, n_selected: int) -> list[Finalist]:
+def list_finalists(training: FullTraining, selected: Selected, n_selected: int) -> list[Finalist]:
     """Return the candidates to train on all samples, a booster first: it gains most from more samples.
 
     Of boosters, one is enough: that of the best settings on the sample. On many more samples it grows larger trees.
