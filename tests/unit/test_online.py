@@ -181,6 +181,20 @@ def test_sample_weights_count():
     assert given.result_.n_samples == left_out.fit(X[half == 1], Y[half == 1]).result_.n_samples == 1500
 
 
+def test_a_stream_may_begin_with_samples_without_weight():
+    class Unweighted(GaussianNB):
+        def fit(self, X, y):
+            return super().fit(X, y)
+
+        def partial_fit(self, X, y, classes=None):
+            return super().partial_fit(X, y, classes)
+
+    weights = (np.arange(500) >= 40).astype(float)
+    model = mw.OnlineMetricClassifier(Unweighted()).partial_fit(X[:500], Y[:500], [0, 1], weights)
+    other = mw.OnlineMetricClassifier(Unweighted()).partial_fit(X[32:500], Y[32:500], [0, 1], weights[32:])
+    np.testing.assert_array_equal(model.decision_function(X), other.decision_function(X))
+
+
 @pytest.mark.parametrize("samples", [X, sparse.csr_matrix(X)], ids=["dense", "sparse"])
 @pytest.mark.parametrize("y", [Y, THREE_Y], ids=["two classes", "three classes"])
 def test_the_fast_probabilities_of_logistic_learners_are_their_own(samples, y):

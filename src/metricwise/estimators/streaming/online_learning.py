@@ -211,11 +211,13 @@ def learn_samples(
     while start < n_samples:
         size = plan.next_batch_size(model.n_samples)
         batch = samples if start == 0 and size >= n_samples else samples.take(slice(start, start + size))
+        start += size
+        if not model.n_samples and batch.weights is not None and not batch.weights.any():
+            continue  # a learner without sample_weight has nothing to learn from yet, and cannot predict
         # The samples are valid: learners need not check them again.
         with config_context(assume_finite=True, skip_parameter_validation=True):
             decision = _predict_batch(plan, model, batch)
             _teach(model, batch)
-        start += size
         seen, seconds = model.n_samples + len(batch.y), before + time.perf_counter() - begun
         model = replace(model, decision=decision, n_samples=seen, seconds=seconds)
         entry = _make_entry(model)
