@@ -18,7 +18,7 @@ ONE_THREAD := OMP_THREAD_LIMIT=1 OPENBLAS_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test coverage lint test-oldest test-development test-bounds test-wheel bench bench-quality bench-automl bench-empulse bench-libauc bench-fairlearn bench-mapie bench-quapy bench-xcolumns test-river test-mlflow faults papers fuzz sweep docs pictures \
+.PHONY: help demo test coverage lint test-oldest test-development test-bounds test-wheel bench bench-quality bench-automl bench-empulse bench-libauc bench-fairlearn bench-mapie bench-quapy bench-river bench-xcolumns test-river test-mlflow faults papers fuzz sweep docs pictures \
   release-notes clean
 
 help: ## show this list
@@ -90,6 +90,9 @@ bench-mapie: $(VENV)/.bench .venv-mapie/.made ## guarantees with abstention and 
 
 bench-quapy: $(VENV)/.bench .venv-quapy/.made ## prior shift, beside QuaPy in an environment of its own
 	QUAPY_PYTHON=.venv-quapy/$(SCRIPTS)/python $(PY) -m benchmarks --only prior_shift
+
+bench-river: $(VENV)/.bench .venv-river/.made ## decisions of streams, beside river in an environment of its own
+	RIVER_PYTHON=.venv-river/$(SCRIPTS)/python $(PY) -m benchmarks --only online
 
 bench-xcolumns: $(VENV)/.bench .venv-xcolumns/.made ## measures of several classes, beside xCOLUMNs in an environment of its own
 	XCOLUMNS_PYTHON=.venv-xcolumns/$(SCRIPTS)/python $(PY) -m benchmarks --only multiclass

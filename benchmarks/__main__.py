@@ -27,7 +27,7 @@ PAGES = {
     "smoothed_and_selecting": ("Smoothed objectives and feature selection", ("smoothing", "selecting")),
     "multiclass": ("Measures of several classes", ("multiclass", "consistency")),
     "multilabel": ("Multilabel classification", ("f_measure",)),
-    "streaming": ("Streaming and alternate maximisation", ("passes", "first_calls", "streams", "amp")),
+    "streaming": ("Streaming and alternate maximisation", ("passes", "first_calls", "streams", "online", "amp")),
     "sparse_coding": ("Sparse coding", ("sparse_coding",)),
     "files": ("Files", ("reading",)),
     "disk": ("Larger than memory", ("disk", "beyond_memory", "selection_faults")),

@@ -193,3 +193,32 @@ def regrets(path: Path, curves: Mapping[str, Mapping[str, Sequence[float]]]) -> 
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False, fontsize=8)
     _save(figure, path)
+
+
+def learning(path: Path, panels: Mapping[str, Mapping[str, Any]]) -> None:
+    """Draw values against samples seen, one panel per title; curves have sizes and values, or one value for all sizes.
+
+    A name has one colour in all panels; one legend for all is below them.
+    """
+    columns = min(len(panels), 3)
+    rows = -(-len(panels) // columns)
+    names = list(dict.fromkeys(name for curves in panels.values() for name in curves))
+    colours = dict(zip(names, (*_CURVE_COLOURS, "#7f7f7f", "#c49c34", "#4aa3a3"), strict=False))
+    figure = Figure(figsize=(3.6 * columns, 2.6 * rows + 0.6), layout="constrained")
+    shown: dict[str, Any] = {}
+    for number, (title, curves) in enumerate(panels.items(), start=1):
+        axes = figure.add_subplot(rows, columns, number)
+        for name, curve in curves.items():
+            if isinstance(curve, float):
+                shown[name] = axes.axhline(curve, linestyle="--", color=colours[name], linewidth=1)
+                continue
+            shown[name] = axes.plot(*curve, "o-", color=colours[name], markersize=3, linewidth=1.2)[0]
+        axes.set_xscale("log")
+        axes.set_ylim(bottom=0.0)
+        axes.set_title(title, fontsize=9)
+        axes.tick_params(labelsize=8)
+        axes.spines[["top", "right"]].set_visible(False)
+        if number > len(panels) - columns:
+            axes.set_xlabel("samples seen", fontsize=9)
+    figure.legend(shown.values(), shown, loc="outside lower center", ncols=3, frameon=False, fontsize=8)
+    _save(figure, path)
