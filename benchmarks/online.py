@@ -94,9 +94,10 @@ TEXT = [
     f"measure. River's learners, in an environment of their own (environment variable {PYTHON}), learn from one "
     "sample at a time: ``StandardScaler | LogisticRegression`` or ``SoftmaxRegression`` (without scaler for texts; "
     f"learning rate of {', '.join(map(str, RATES[False]))}, for texts {', '.join(map(str, RATES[True]))}), one per "
-    "label, on the first 20,000 samples of each order; ``HoeffdingAdaptiveTreeClassifier`` with its defaults or "
-    "grace_period 100, delta 1e-5, on the first 10,000 of one order, and ``ARFClassifier`` of ten trees on the first "
-    "5,000, as they take long. Trees for tens of thousands of words were not tried. Rows of river "
+    "label, on the first 20,000 samples of each order, or one order of the texts; "
+    "``HoeffdingAdaptiveTreeClassifier`` with its defaults or grace_period 100, delta 1e-5, on the first 10,000 of one "
+    "order, and ``ARFClassifier`` of ten trees on the first 5,000 with seven classes, as they take long. Trees for "
+    "tens of thousands of words were not tried. Rows of river "
     '"decided online" put the probabilities that it gave through the decisions of ``OnlineMetricClassifier``, sample '
     "by sample. The batch optimum is ``PlugInClassifier`` around scikit-learn's ``LogisticRegression`` "
     f"(C of {', '.join(f'{C:g}' for C in CS)} for texts), which has the whole stream in memory; it predicts test "

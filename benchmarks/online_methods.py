@@ -24,7 +24,7 @@ from metricwise.estimators.streaming.online_learning import OnlinePlan
 SCRIPT = Path(__file__).with_name("online_process.py")
 ALPHAS = (1e-6, 1e-5, 1e-4, 1e-3)
 RATES = {False: (0.001, 0.01, 0.1), True: (0.1, 1.0, 10.0)}  # of river's logistic regression, by whether texts
-CS = (1.0, 10.0, 100.0)
+CS = (1.0, 10.0)
 
 OURS, FIXED = "OnlineMetricClassifier(SGDClassifier)", "SGDClassifier"
 LINEAR, TREE, FOREST = "logistic regression", "Hoeffding adaptive tree", "adaptive random forest"
@@ -159,10 +159,11 @@ class Chances:
 def list_river_learners(stream: Stream) -> list[tuple[str, int, int, Sequence[Settings]]]:
     """Return learners, how many samples they get at most, in how many orders, and settings to choose from."""
     rates = [{"rate": rate} for rate in RATES[stream.is_text]]
-    found: list[tuple[str, int, int, Sequence[Settings]]] = [(LINEAR, 20_000, 3, rates)]
+    found: list[tuple[str, int, int, Sequence[Settings]]] = [(LINEAR, 20_000, 1 if stream.is_text else 3, rates)]
     if not stream.is_text:
         found.append((TREE, 10_000, 1, [{}, {"grace_period": 100, "delta": 1e-5}]))
-        found.append((FOREST, 5000, 1, [{}]))
+        if stream.classes != [0, 1]:
+            found.append((FOREST, 5000, 1, [{}]))
     return found
 
 
