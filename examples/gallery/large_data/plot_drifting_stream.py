@@ -31,7 +31,7 @@ X[:, 0] += np.where(is_early, 2.5, 1.5) * y
 
 
 def run_stream(half_life):
-    """Return true labels and predictions in their order, and the running score after each part."""
+    """Return true labels, predictions, the running score after each part, and the threshold at the end."""
     heard, running = [], []
     learner = SGDClassifier(loss="log_loss", learning_rate="constant", eta0=0.01, random_state=0)
     model = OnlineMetricClassifier(
@@ -41,7 +41,7 @@ def run_stream(half_life):
         model.partial_fit(X[start : start + 400], y[start : start + 400], classes=[0, 1])
         running.append(model.running_score_)
     truth, labels = (np.concatenate(parts) for parts in zip(*heard, strict=True))
-    return truth, labels, running
+    return truth, labels, running, model.threshold_
 
 
 runs = {"all samples count": run_stream(None), "half_life=1500": run_stream(1500)}
@@ -52,10 +52,10 @@ runs = {"all samples count": run_stream(None), "half_life=1500": run_stream(1500
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(8.4, 3.8), sharey=True, layout="constrained")
 late = {}
-for (name, (truth, labels, running)), colour in zip(runs.items(), ("#b0500a", "#0b5fc0"), strict=True):
+for (name, (truth, labels, running, threshold)), colour in zip(runs.items(), ("#b0500a", "#0b5fc0"), strict=True):
     starts = np.arange(0, truth.size - 1000, 2000)
     windows = [f1_score(truth[start : start + 2000], labels[start : start + 2000]) for start in starts]
-    late[name] = f1_score(truth[change:], labels[change:]), running[-1]
+    late[name] = f1_score(truth[change:], labels[change:]), running[-1], threshold
     left.plot(starts + 1000, windows, "o-", color=colour, markersize=5)
     right.plot(np.arange(400, n + 1, 400), running, color=colour)
 for panel in (left, right):
@@ -73,9 +73,10 @@ plt.show()
 # Before the change both are alike. After it, the model that forgets lowers its threshold, and its F1 is higher by
 # more than 0.05. The other one still reports a score from better days.
 
-for name, (f1, running) in late.items():
-    print(f"{name:18} F1 after the change {f1:.3f}, running_score_ at the end {running:.3f}")
-(f1_all, running_all), (f1_forgets, running_forgets) = late.values()
+for name, (f1, running, threshold) in late.items():
+    print(f"{name:18} F1 after the change {f1:.3f}; at the end running_score_ {running:.3f}, threshold {threshold:.2f}")
+(f1_all, running_all, threshold_all), (f1_forgets, running_forgets, threshold_forgets) = late.values()
+assert threshold_forgets < 0.25 < 0.35 < threshold_all
 assert f1_forgets > f1_all + 0.05 and running_all > f1_all + 0.3 and abs(running_forgets - f1_forgets) < 0.1
 
 # %%

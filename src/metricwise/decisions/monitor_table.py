@@ -8,7 +8,7 @@ import numpy as np
 
 from metricwise.markup import Markup, number, percent, spread
 from metricwise.notebook.curves import SECOND, Line, draw_interval, draw_lines
-from metricwise.notebook.tables import join_parts, note, show_table
+from metricwise.notebook.tables import join_parts, keep_together, note, show_table
 
 if TYPE_CHECKING:
     from metricwise.decisions.guarantee_watch import GuaranteeWatch
@@ -31,7 +31,7 @@ def show_monitor(monitor: GuaranteeMonitor) -> Markup:
             one.guarantee,
             f"{one.n_counted:,}",
             number(one.share),
-            spread(one.interval),
+            keep_together(spread(one.interval)),
             draw_interval(one.share, one.interval, bound=watch.constraint.bound),
             "no" if one.alarm_at is None else f"at outcome {one.alarm_at:,}",
         )

@@ -10,10 +10,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from metricwise.decisions.group_constraints import separate_constraints
 from metricwise.decisions.monitor import find_pooled_constraints
-from metricwise.markup import Markup, number, spread, text
+from metricwise.markup import Markup, number, spread
 from metricwise.measures.titles import title_of
 from metricwise.notebook.curves import draw_interval
-from metricwise.notebook.tables import join_parts, list_values, note, show_table
+from metricwise.notebook.tables import join_parts, keep_together, list_values, note, show_table
 from metricwise.notebook.training import describe_gap, draw_history, last_measure
 from metricwise.results import Result
 
@@ -99,7 +99,7 @@ def _find_scores(model: Any) -> dict[str, object]:
 def _show_interval(value: float, interval: tuple[float, float]) -> Markup:
     low, high = interval
     ends = (0.0, 1.0) if low >= 0.0 and high <= 1.0 else (min(low, 0.0), max(high, 0.0))
-    shown = text(f"{number(value)} ({spread(interval)})")
+    shown = keep_together(f"{number(value)} ({spread(interval)})")
     return Markup(f"{shown} {draw_interval(value, interval, ends)}")
 
 
@@ -207,7 +207,7 @@ def _candidate(record: Mapping[str, Any], ends: tuple[float, float]) -> tuple[ob
     return (
         name,
         number(value),
-        spread(interval),
+        keep_together(spread(interval)),
         draw_interval(value, interval, ends),
         f"{record['weight']:.2g}" if record["weight"] else "–",
         f"{record['n_samples']:,}",

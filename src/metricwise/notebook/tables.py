@@ -65,6 +65,17 @@ def join_parts(*parts: object) -> Markup:
     return Markup(f'<div class="metricwise" style="font-size:.9em">{"".join(map(text, parts))}</div>')
 
 
+def keep_together(words: str) -> Markup:
+    """Return words that are not divided among lines.
+
+    Examples
+    --------
+    >>> keep_together("0.1 to 0.2")
+    '<span style="white-space:nowrap">0.1 to 0.2</span>'
+    """
+    return Markup(f'<span style="white-space:nowrap">{text(words)}</span>')
+
+
 def note(words: str) -> Markup:
     """Return a remark below a table."""
     return Markup(f'<p style="margin:.2em 0;opacity:.75">{text(words)}</p>')
