@@ -8,7 +8,7 @@ here.
 """
 
 # %%
-# 10 % of 6000 generated samples are positive.
+# 11 % of 6000 generated samples are positive.
 
 import matplotlib.pyplot as plt
 import numpy as np

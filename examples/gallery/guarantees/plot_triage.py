@@ -8,7 +8,7 @@ reviewed.
 """
 
 # %%
-# 8000 samples, of which 30 % are positive.
+# 8000 samples, of which 31 % are positive.
 
 import matplotlib.pyplot as plt
 import numpy as np

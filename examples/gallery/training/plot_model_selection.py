@@ -7,7 +7,7 @@ complement each other, and says what to expect of the result on new samples.
 """
 
 # %%
-# 1500 generated samples to train on, 13 % of them positive, in three clusters per class.
+# 1500 generated samples to train on, one in eight positive, in three clusters per class.
 
 import matplotlib.pyplot as plt
 from sklearn.datasets import make_classification
