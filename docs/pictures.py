@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -85,7 +86,10 @@ def draw_leaderboard(names: Names) -> None:
     """Draw the candidates of *getting started*."""
     from metricwise import LeaderboardDisplay
 
-    LeaderboardDisplay.from_estimator(names["selected"])
+    ax = LeaderboardDisplay.from_estimator(names["selected"]).ax_
+    labels = [textwrap.fill(label.get_text(), 38) for label in ax.get_yticklabels()]
+    ax.set_yticks(ax.get_yticks(), labels, fontsize=9)
+    ax.figure.set_size_inches(7, 4)
 
 
 def draw_plug_in(names: Names) -> None:

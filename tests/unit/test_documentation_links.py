@@ -18,7 +18,9 @@ def site(tmp_path):
     (tmp_path / "a picture.svg").write_text("<svg/>", encoding="utf-8")
     (tmp_path / "index.html").write_text('<a href="guide/#top">guide</a><p id="here">', encoding="utf-8")
     links = '<a id="top" href="../index.html#here"></a><img src="../a%20picture.svg"><a href="/index.html"></a>'
-    elsewhere = '<a href="https://example.org/nothing"></a><a href="#top"></a><a href="mailto:somebody@example.org"></a>'
+    elsewhere = (
+        '<a href="https://example.org/nothing"></a><a href="#top"></a><a href="mailto:somebody@example.org"></a>'
+    )
     (tmp_path / "guide" / "index.html").write_text(links + elsewhere, encoding="utf-8")
     return tmp_path
 
