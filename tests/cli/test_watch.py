@@ -127,3 +127,17 @@ def test_the_report_has_a_section_for_guarantees(files: Path) -> None:
         model, later[["a", "b"]], later["y"], sample_weight=np.arange(len(later)) + 1.0, importance_seconds=0.01
     )
     assert "Guarantees on these samples" not in weighted.html
+
+
+def test_unknown_numbers_and_scores_of_classes_are_named(tmp_path: Path) -> None:
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame(random.normal(size=(300, 2)), columns=["a", "b"]).assign(y=np.arange(300) % 3)
+    frame.loc[frame["y"] > 0, "a"] += 3.0
+    model = metricwise.PlugInClassifier(LogisticRegression(), "f1_macro", subject_to="recall>=0.5 of 0", cv=2)
+    metricwise.save(model.fit(frame[["a", "b"]], frame["y"]), tmp_path / "model.mw")
+    frame.loc[3, "y"] = 7
+    frame.to_csv(tmp_path / "new.csv", index=False)
+    command = ("watch", tmp_path / "model.mw", tmp_path / "new.csv", "--target", "y")
+    assert "the label of row 4 is 7, and labels of the model are 0, 1, 2" in run_command(*command, code=1).stderr
+    given = ("--prediction", "y", "--score", "a")
+    assert "a score for each of 3 classes" in run_command(*command, *given, code=1).stderr

@@ -145,6 +145,8 @@ def _read_outcomes(console: Console, model: Any, path: str, options: DataOptions
         truth: Any = np.asarray(table.y)
         if truth.dtype.kind in "UO":
             truth = _convert_labels(list(map(str, truth.tolist())), model, path, "the labels")
+        elif truth.ndim == 1 and truth.size:
+            _refuse_unknown(truth, model, path)
         with console.progress("predicting"):
             return _Outcomes(truth, model.predict(table.X), model.decision_function(table.X))
     targets = list(options.target) or get_table_info(model).get("target") or []
@@ -183,6 +185,18 @@ def _convert_labels(texts: list[str], model: Any, path: str, where: str, review:
                 "Give outcomes when both labels are known"
             )
     return [known[label] for label in texts]
+
+
+def _refuse_unknown(truth: Any, model: Any, path: str) -> None:
+    """Raise if a label is none of the model, with its row."""
+    known = model.classes_.tolist()
+    unknown = next((row for row, label in enumerate(truth.tolist(), start=1) if label not in known), None)
+    if unknown is not None:
+        label = truth.tolist()[unknown - 1]
+        raise ValueError(
+            f"{path}: the label of row {unknown} is {label!r}, and labels of the model are "
+            f"{', '.join(map(repr, known))}. Give outcomes when they are known"
+        )
 
 
 def _list_review_label(model: Any) -> tuple[Any, ...]:

@@ -167,7 +167,7 @@ def refuse_certain_samples(amounts: Amounts, counts: Any) -> None:
     if is_inverted.any():
         raise ValueError(
             f"wrong predictions earn more than right ones for {np.count_nonzero(is_inverted)} of {positive.size} "
-            f"samples, and one decision is right for all others whatever their probability: {remedy}"
+            f"samples, and right predictions of both classes earn more for none: {remedy}"
         )
     always = int(np.count_nonzero(positive > negative))
     raise ValueError(
