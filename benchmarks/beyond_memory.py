@@ -52,9 +52,9 @@ TEXT = [
     f"candidates, on float32 samples of {N_FEATURES} features in a .npy file, one in eight positive: the label depends "
     "on two features, on the product of two others with noise, and on a fourth's absolute value; whoever knows all but "
     "the noise has an F1 of 0.80. Beside it, on the same files: the same with the time that LightGBM took as its "
-    f"budget, where that is between {LEAST_SECONDS:.0f} and {MOST_SECONDS:.0f} seconds; the same in memory, up to {MOST_IN_MEMORY:,} samples; "
-    "LightGBM with its usual settings on the first samples that fit into the same memory limit, up to "
-    f"{MOST_FOR_LIGHTGBM:,} samples; and scikit-learn's ``SGDClassifier(loss='log_loss')`` in one pass over all "
+    f"budget, where that is between {LEAST_SECONDS:.0f} and {MOST_SECONDS:.0f} seconds; the same in memory, up to "
+    f"{MOST_IN_MEMORY:,} samples; LightGBM with its usual settings on the first samples that fit into the same memory "
+    f"limit, up to {MOST_FOR_LIGHTGBM:,} samples; and scikit-learn's ``SGDClassifier(loss='log_loss')`` in one pass over all "
     "blocks, the best of three strengths of regularisation. These two choose their threshold on the last "
     f"{HELD_OUT:.0%} of their samples, at most {N_NEW:,}. F1 is that of {N_NEW:,} new samples; the interval is the "
     "one that MetricClassifier expects. Peak memory on disk must stay below the limit.",

@@ -88,6 +88,29 @@ def test_boosters_are_trained_by_their_counterparts_for_dask(client, learner):
     assert np.mean(model.predict(NEW) == np.where(NEW_Y == 1, "yes", "no")) > 0.85
 
 
+@pytest.mark.parametrize("name", ["lightgbm", "xgboost", "dask_ml"])
+def test_own_learners_of_packages_are_trained_where_the_chunks_are(client, little_memory, name):
+    """Their scores choose the threshold and the interval; labels that packages refuse are refused before training."""
+    learner = make_own(name)
+    model = train(da.from_array(X, chunks=CHUNKS), candidates={"own": learner}, random_state=1)
+    assert "own trained on 1,598 samples" in model.explain()
+    low, high = model.expected_score_interval_
+    assert low < model.score(NEW, NEW_Y) < high
+    started = []
+    refusing = MetricClassifier(candidates={"own": learner}, pos_label="yes", callback=started.append)
+    with pytest.raises(ValueError, match=r"labels 0 to 1, and those of y are \['no', 'yes'\]: encode them"):
+        refusing.fit(da.from_array(X, chunks=CHUNKS), np.where(Y == 1, "yes", "no"))
+    assert not started
+
+
+def make_own(name):
+    if name == "dask_ml":
+        return pytest.importorskip("dask_ml.linear_model").LogisticRegression(solver="lbfgs")
+    package = pytest.importorskip(name)
+    made = package.LGBMClassifier if name == "lightgbm" else package.XGBClassifier
+    return made(n_estimators=10, verbosity=0 if name == "xgboost" else -1, random_state=0)
+
+
 def test_what_cannot_go_to_a_cluster_raises(client):
     samples = da.from_array(X, chunks=CHUNKS)
     with pytest.raises(ValueError, match=r"on a cluster, and 'tree' of candidates cannot be trained there"):

@@ -327,10 +327,11 @@ def test_a_booster_that_the_sample_had_no_time_for_is_trained_on_all(folder):
     """It may be the best on all samples, and needs no model of the sample; on many more, its trees are larger."""
     run = CandidateRun(Candidate("lightgbm", BoosterClassifier("lightgbm", {"num_leaves": 3}), {"num_leaves": 3}))
     run.drop_for_time("1000 samples took more time than there was")
-    final = SimpleNamespace(mixture=SimpleNamespace(runs=[]), trained=[])
+    final = SimpleNamespace(mixture=SimpleNamespace(runs=[]), trained=[], n_samples=500)
     selected = SimpleNamespace(final=final, outcome=SimpleNamespace(runs=[run]))
     (few,) = list_finalists(make_training(folder), selected, 2000)
     assert few.estimator.settings == {"num_leaves": 3} and few.model is None
+    assert few.n_learnt == 0  # so that any number of samples is worth a training
     (many,) = list_finalists(make_training(folder), selected, 500)
     assert many.estimator.settings["num_leaves"] == 63 and "num_leaves=63" in many.title
     run.has_failed = True

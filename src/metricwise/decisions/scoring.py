@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from metricwise._sklearn import count_samples
 from metricwise._typing import Floats, Integers, Labels
 from metricwise.decisions.constant import Constant
+from metricwise.decisions.dask_learners import trains_on_dask
 from metricwise.decisions.weighting import fit_settings
 from metricwise.threads import limit_threads, threads_for
 
@@ -104,7 +105,10 @@ def fit_copy(estimator: Any, X: Any, y: Labels, weights: Floats | None, groups: 
     Weights and groups are passed on where it takes them.
     """
     with limit_threads(threads_for(len(y))):
-        return clone(estimator).fit(X, y, **fit_settings(estimator, weights, groups))
+        model = clone(estimator).fit(X, y, **fit_settings(estimator, weights, groups))
+    if not hasattr(model, "classes_") and trains_on_dask(model):  # linear models of dask-ml
+        model.classes_ = np.unique(y)
+    return model
 
 
 def fit_label(estimator: Any, X: Any, has_label: Labels, weights: Floats | None, groups: Integers | None = None) -> Any:

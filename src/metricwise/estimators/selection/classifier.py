@@ -37,7 +37,7 @@ from metricwise.estimators.numbers import refuse_huge_numbers
 from metricwise.estimators.predicting_chunks import ClientOfFit, PredictsChunks
 from metricwise.estimators.routing import RoutesGroups
 from metricwise.estimators.selection.beyond_memory.fitting import StoredProblem, fit_stored
-from metricwise.estimators.selection.beyond_memory.limits import refuse_multilabel, refuse_options
+from metricwise.estimators.selection.beyond_memory.limits import refuse_labels, refuse_multilabel, refuse_options
 from metricwise.estimators.selection.beyond_memory.stored import Targets, store
 from metricwise.estimators.selection.clock import Clock, run_within
 from metricwise.estimators.selection.columns import Columns
@@ -378,6 +378,7 @@ class MetricClassifier(RoutesGroups, PredictsChunks, ClientOfFit):
         """Select on a sample that fits into memory, and train on all samples where they are."""
         refuse_multilabel(y, type(self).__name__)
         X, labels = validate_samples(self, X, y, chunks=True)
+        refuse_labels(self, X, labels)
         weights = validate_weights(sample_weight, X)
         measure, is_constrained = get_measure(self.measure), bool(self.subject_to)
         task = make_task(labels, weights, measure, self.pos_label, is_constrained=is_constrained)

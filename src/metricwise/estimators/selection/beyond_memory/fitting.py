@@ -71,12 +71,27 @@ class FittedBeyondMemory(NamedTuple):
 
 
 class Finalist(NamedTuple):
-    """A candidate to be trained on all samples, its model of the sample if there is one, and its name in words."""
+    """A candidate to be trained on all samples.
+
+    Attributes
+    ----------
+    run : CandidateRun
+        The candidate.
+    estimator : classifier
+        What is trained.
+    model : classifier or None
+        Its model of the sample, or of a fold of it; None for a booster, which needs none.
+    title : str
+        Its name with the settings.
+    n_learnt : int
+        Number of samples that its model of the sample has learnt from: fewer are not worth a training.
+    """
 
     run: CandidateRun
     estimator: Any
     model: Any
     title: str
+    n_learnt: int
 
 
 class Trained(NamedTuple):
@@ -181,7 +196,7 @@ def _train_on_all(
         left = clock.left() - _SHARE_OF_DECISION * (clock.budget or 0.0)
         n_others = len(finalists) - number - 1
         seconds = _divide_time(left, n_others, training.is_booster(one.estimator))
-        fitted = _fit_in_time(training, one, parts.sample.size, seconds, selected.halving.schedule, stage)
+        fitted = _fit_in_time(training, one, seconds, selected.halving.schedule, stage)
         if fitted is None:
             left_out.append(f"- {one.title}: there was no time to train it on all samples.")
         else:
@@ -197,7 +212,9 @@ def list_finalists(training: FullTraining, selected: Selected, n_selected: int) 
     """
     final = selected.final
     able = [
-        Finalist(run, run.candidate.final, run.models[0] if model is None else model, run.candidate.title)
+        Finalist(
+            run, run.candidate.final, run.models[0] if model is None else model, run.candidate.title, final.n_samples
+        )
         for run, model in zip(final.mixture.runs, final.trained, strict=True)  # of a fold, if there is no other
         if training.can_train(run.candidate.final)
     ]
@@ -210,7 +227,8 @@ def list_finalists(training: FullTraining, selected: Selected, n_selected: int) 
         settings = grow_settings(candidate.final.package, candidate.settings)
         grown = clone(candidate.final).set_params(settings=settings)
         candidate = replace(candidate, settings=settings, estimator=grown)
-    return [Finalist(booster, candidate.final, None, candidate.title), *others]
+    n_learnt = final.n_samples if booster in final.mixture.runs else booster.n_samples
+    return [Finalist(booster, candidate.final, None, candidate.title, n_learnt), *others]
 
 
 def _find_booster(training: FullTraining, selected: Selected) -> CandidateRun | None:
@@ -236,14 +254,14 @@ def _divide_time(left: float, n_others: int, is_booster: bool) -> float:
 
 
 def _fit_in_time(
-    training: FullTraining, finalist: Finalist, n_selected: int, seconds: float, schedule: Schedule, stage: Stage
+    training: FullTraining, finalist: Finalist, seconds: float, schedule: Schedule, stage: Stage
 ) -> tuple[Any, int] | None:
     """Return a trained candidate with its number of samples; None if there is not enough time."""
     plans = training.plans_its_time(finalist.estimator)
     if not plans and _MARGIN * finalist.run.estimate_final_seconds(training.n_samples) > seconds:
         return None
     stage.update(f"training {finalist.title} on up to {training.n_samples:,} samples")
-    fit = partial(training.fit, finalist.estimator, finalist.model, n_selected, seconds)
+    fit = partial(training.fit, finalist.estimator, finalist.model, finalist.n_learnt, seconds)
     try:
         return run_within(seconds, fit, schedule.n_threads(training.n_samples))
     except OutOfTimeError:

@@ -131,7 +131,6 @@ class FullTraining:
         if stored.location == "cluster" and (package := _booster_package(learner)) is not None:
             learner = make_counterpart(package, _list_set(learner))
         if stored.location == "cluster" and trains_on_dask(learner):
-            refuse_class_names(learner, y)
             return fit_on_dask(learner, stored.data, y, weights)
         if trains_on(learner, stored.location):
             return clone(learner).fit(stored.data, y, **weight_setting(learner, weights))
@@ -182,6 +181,13 @@ def refuse_own_candidates(candidates: dict[str, Any], location: Location) -> Non
             f"{join_names(entries('svm', 'streaming', trains_on=location))}; or load the samples if they fit into "
             "memory"
         )
+
+
+def refuse_own_labels(candidates: dict[str, Any], y: Labels) -> None:
+    """Raise a ValueError if a candidate of a user is trained on a cluster by a package that takes other labels."""
+    for learner in candidates.values():
+        if trains_on_dask(learner) or _booster_package(learner) is not None:
+            refuse_class_names(learner, y)
 
 
 def _join(names: list[str]) -> str:

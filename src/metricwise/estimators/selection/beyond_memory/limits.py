@@ -12,7 +12,7 @@ from metricwise._typing import Labels
 from metricwise.decisions.amounts import is_per_sample
 from metricwise.decisions.group_constraints import separate_constraints
 from metricwise.designs.cluster.source import DaskSource
-from metricwise.estimators.selection.beyond_memory.learners import refuse_own_candidates
+from metricwise.estimators.selection.beyond_memory.learners import refuse_own_candidates, refuse_own_labels
 from metricwise.estimators.selection.profile import MANY_SAMPLES
 from metricwise.measures import get_measure
 from metricwise.memory import available_bytes, format_megabytes
@@ -87,6 +87,12 @@ def refuse_options(model: Any, X: Any, groups: Any, sensitive_features: Any, amo
         )
     if isinstance(model.candidates, dict):
         refuse_own_candidates(model.candidates, "cluster" if isinstance(X, DaskSource) else "disk")
+
+
+def refuse_labels(model: Any, X: Any, y: Labels) -> None:
+    """Raise a ValueError, before candidates are compared, if one of a user cannot be trained on all with labels y."""
+    if isinstance(model.candidates, dict) and isinstance(X, DaskSource):
+        refuse_own_labels(model.candidates, y)
 
 
 def refuse_multilabel(y: Any, who: str) -> None:
