@@ -60,6 +60,7 @@ TRIALS = ROOT / "benchmarks" / "results" / "online.jsonl"
 ORDERS = 3
 BATCH = "PlugInClassifier, all samples at once"
 HALF_LIVES = (500.0, 1000.0, 2000.0, 4000.0)
+CONSTANT = {"average": False, "learning_rate": "constant"}
 STEPS = (0.001, 0.003, 0.01, 0.03)  # constant ones, of SGDClassifier on the drifting stream
 
 VALUES = (
@@ -67,7 +68,8 @@ VALUES = (
     Column("measure", "measure"),
     Column("method", "method"),
     *(Column(f"at_{n_seen}", f"{n_seen:,}", "{:.3f}") for n_seen in CHECKPOINTS),
-    Column("end", "end of the stream", "{:.3f}"),
+    Column("n_samples", "samples given", "{:,}"),
+    Column("end", "at the last of them", "{:.3f}"),
     Column("spread", "range over orders", "{:.3f}"),
     Column("test", "test samples", "{:.3f}"),
     Column("settings", "settings"),
@@ -84,13 +86,14 @@ TEXT = [
     f"in {ORDERS} random orders. Every method predicts each sample before it learns from it; values under a number are "
     f"the measure of all predictions up to there, mean over the orders, without the first {SKIPPED} samples, by which "
     f"nothing can be predicted. Test samples ({N_TEST:,} and {6000 - TEXTS_TUNING - TEXTS_STREAM:,} others) are "
-    "predicted after the last sample. "
+    "predicted after the last sample given. "
     f"Settings are chosen for each method and measure on {N_TUNING:,} and {TEXTS_TUNING:,} samples that are in neither "
     "part. Macro F1 is the mean over classes or labels, the G-mean that of the recalls of all classes, computed by "
     "scikit-learn.",
     f"``SGDClassifier`` (logistic loss, averaged, alpha of {ALPHAS[0]:g} to {ALPHAS[-1]:g}) learns the same batches "
     "from features scaled by the samples that settings are chosen on, with the most probable class or a threshold of "
-    "0.5, and inside ``OnlineMetricClassifier``. STAMP and SPADE (eta0 of 0.1, 1 or 10) train linear scores for the "
+    "0.5, and inside ``OnlineMetricClassifier``; on covtype also with constant steps (eta0 as river's rates, no "
+    "average). STAMP and SPADE (eta0 of 0.1, 1 or 10) train linear scores for the "
     f"measure. River's learners, in an environment of their own (environment variable {PYTHON}), learn from one "
     "sample at a time: ``StandardScaler | LogisticRegression`` or ``SoftmaxRegression`` (without scaler for texts; "
     f"learning rate of {', '.join(map(str, RATES[False]))}, for texts {', '.join(map(str, RATES[True]))}), one per "
@@ -123,11 +126,14 @@ def measure(context: Context) -> Section:
     path = context.figures / TRIALS.name if context.quick else TRIALS
     n_orders = 1 if context.quick else ORDERS
     try:
+        costs = _measure_once(path, "cost", partial(_measure_costs, context.quick))
         for stream in load_streams(context.quick):
             records += _measure_once(path, stream.name, partial(_measure_stream, stream, interpreter, n_orders))
+            if not stream.is_text:
+                steps = partial(_measure_steps, stream, n_orders)
+                records += _measure_once(path, f"{stream.name}, constant steps", steps)
         drift = partial(_measure_drift, context.quick, interpreter)
         drifting = _measure_once(path, "drift", drift)
-        costs = _measure_once(path, "cost", partial(_measure_costs, context.quick))
     except SkippedError as reason:
         section.skip("covtype and rcv1sub1", reason)
         return section
@@ -167,6 +173,19 @@ def _measure_stream(stream: Stream, interpreter: str | None, n_orders: int) -> l
         report(f"{stream.name}, {measured}, {BATCH}: {value:.3f}")
     if interpreter is not None:
         records += _measure_river(stream, interpreter, parts)
+    return records
+
+
+def _measure_steps(stream: Stream, n_orders: int) -> list[Record]:
+    """Measure the same learner with steps of one length, as river's have."""
+    parts, records = [stream.ordered(seed) for seed in range(n_orders)], []
+    candidates = [CONSTANT | {"eta0": rate} for rate in RATES[stream.is_text]]
+    for measured in stream.measures:
+        for name, follow, _ in _list_learners(stream, measured)[:2]:
+            chosen = tune(candidates, partial(follow, stream.tuning), measured, stream.tuning)
+            traces = [follow(part, chosen) for part in parts]
+            records.append(_summarise(stream, measured, f"{name}, constant steps", parts, traces, chosen))
+            report(f"{stream.name}, {measured}, {name}, constant steps: {records[-1]['end']:.3f}")
     return records
 
 
@@ -236,7 +255,7 @@ def _summarise(
 
 
 def _show(settings: Any) -> str:
-    return ", ".join(f"{key} {value:g}" for key, value in settings.items())
+    return ", ".join(f"{key} {value:g}" for key, value in settings.items() if key not in CONSTANT)
 
 
 def compare(records: Sequence[Record]) -> str:
@@ -281,7 +300,7 @@ def _draw(records: Sequence[Record], context: Context) -> Figure:
 def _measure_drift(is_quick: bool, interpreter: str | None) -> list[Record]:
     stream = load_drifting(is_quick)
     alphas = [{"alpha": alpha} for alpha in ALPHAS]
-    steps = [{"average": False, "learning_rate": "constant", "eta0": eta0} for eta0 in STEPS]
+    steps = [CONSTANT | {"eta0": eta0} for eta0 in STEPS]
     methods: list[tuple[str, Callable[[Part, Any], Trace], Sequence[Any]]] = []
     for name, learners in (("averaged steps", alphas), ("constant steps", steps)):
         both = [one | {"half_life": half_life} for one in learners for half_life in HALF_LIVES]
@@ -344,13 +363,12 @@ def _rate_phases(y: Any, predicted: Any) -> list[float]:
 
 def _summarise_drift(name: str, stream: Stream, found: Trace, settings: Any) -> Record:
     phases = _rate_phases(stream.stream.y, found.predicted)
-    shown = {key: value for key, value in settings.items() if key not in ("average", "learning_rate")}
     return {
         "method": name,
         **{f"phase_{k}": value for k, value in enumerate(phases)},
         "phases": float(np.mean(phases)),
         "whole": evaluate("f1", stream.stream.y, found.predicted),
-        "settings": _show(shown),
+        "settings": _show(settings),
     }
 
 
