@@ -283,7 +283,7 @@ def _draw(records: Sequence[Record], context: Context) -> Figure:
         curves = panels.setdefault(f"{one['stream']}: {one['measure']}", {})
         if one["method"] == BATCH:
             curves[BATCH] = one["test"]
-        elif not one["method"].endswith("online"):
+        elif not one["method"].endswith(("online", "constant steps")):  # the table has them
             sizes = [size for size in (*CHECKPOINTS, one["n_samples"]) if f"at_{size}" in one]
             sizes = sorted(set(sizes))
             curves[one["method"]] = (sizes, [one[f"at_{size}"] for size in sizes])
