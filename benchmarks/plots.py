@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -203,7 +204,7 @@ def learning(path: Path, panels: Mapping[str, Mapping[str, Any]]) -> None:
     columns = min(len(panels), 3)
     rows = -(-len(panels) // columns)
     names = list(dict.fromkeys(name for curves in panels.values() for name in curves))
-    colours = dict(zip(names, (*_CURVE_COLOURS, "#7f7f7f", "#c49c34", "#4aa3a3"), strict=False))
+    colours = dict(zip(names, cycle((*_CURVE_COLOURS, "#7f7f7f", "#c49c34", "#4aa3a3")), strict=False))
     figure = Figure(figsize=(3.6 * columns, 2.6 * rows + 0.6), layout="constrained")
     shown: dict[str, Any] = {}
     for number, (title, curves) in enumerate(panels.items(), start=1):
@@ -214,6 +215,7 @@ def learning(path: Path, panels: Mapping[str, Mapping[str, Any]]) -> None:
                 continue
             shown[name] = axes.plot(*curve, "o-", color=colours[name], markersize=3, linewidth=1.2)[0]
         axes.set_xscale("log")
+        axes.xaxis.set_minor_formatter(NullFormatter())
         axes.set_ylim(bottom=0.0)
         axes.set_title(title, fontsize=9)
         axes.tick_params(labelsize=8)
