@@ -13,6 +13,7 @@ from sklearn.datasets import make_classification
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.naive_bayes import GaussianNB
+from sklearn.tree import DecisionTreeClassifier
 
 import metricwise as mw
 from metricwise import Accuracy, BalancedAccuracy, CohenKappa, GMean, HMean, MinRate, PlugInClassifier, QMean
@@ -171,6 +172,35 @@ def test_gains_decide_with_and_without_probabilities_and_are_saved(tmp_path):
             mw.adapt_prior(model, X)
     calibrated = PlugInClassifier(RidgeClassifier(), "g_mean", threshold="gains", calibrate=True, cv=3).fit(X, Y)
     assert np.allclose(calibrated.predict_proba(X).sum(axis=1), 1.0)
+
+
+def test_probabilities_of_zero_do_not_spoil_the_calibration(tmp_path):
+    problem = {"n_features": 8, "n_informative": 5, "n_classes": 4, "weights": [0.6, 0.2, 0.1], "class_sep": 0.9}
+    many, labels = make_classification(2400, random_state=0, **problem)
+    learner = DecisionTreeClassifier(max_depth=8, random_state=0)  # leaves without samples of a class
+    model = PlugInClassifier(learner, "h_mean", threshold="gains", cv=3).fit(many[:1200], labels[:1200])
+    floor, slope = model._decision.floor, model._decision.calibration.lines[0].slope
+    assert floor.shape == (4,) and slope > 0.3  # about 0.1 if logarithms of zero are not limited
+    assert model.score(many[1200:], labels[1200:]) > 0.55
+    mw.save(model, tmp_path / "model.mw")
+    assert np.array_equal(mw.load(tmp_path / "model.mw").decision_function(many), model.decision_function(many))
+    values = PlugInClassifier(RidgeClassifier(), "h_mean", threshold="gains", cv=3).fit(many[:300], labels[:300])
+    assert values._decision.floor is None  # decision values have no share of a class as their scale
+
+
+@pytest.mark.parametrize("measure", [GMean(), mw.get_measure("f1_macro")], ids=str)
+def test_gains_are_means_of_those_of_probabilities_and_of_labels(measure):
+    _, y, chances = _make_blobs(400, 5)
+    samples = ScoredSamples(y, np.log(chances), np.ones(len(y)))
+    (gains,) = find_gains(measure, None, samples).gains
+    assert 1.9 < np.abs(gains).sum() <= 2.0 + 1e-9 and np.allclose(gains.sum(axis=1), 0.0)  # two of size one, alike
+    # Labels count in part: with others, the gains are others.
+    (others,) = find_gains(measure, None, samples._replace(target=np.roll(y, 1))).gains
+    assert not np.allclose(gains, others)
+    # What is found is no worse on the samples than plain predictions.
+    known = KnownSamples.of(chances, 0.5 * (np.eye(3)[y] + chances), np.ones(len(y)))
+    plain = measure.of_confusion(known.respond(np.eye(3)).matrix)
+    assert measure.of_confusion(known.respond(gains).matrix) > plain
 
 
 def test_mixtures_are_reproducible_and_do_not_depend_on_the_batch(tmp_path):

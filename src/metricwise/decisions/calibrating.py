@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.special import softmax
@@ -24,6 +24,8 @@ _CONVERGED = 1e-12
 _SUFFICIENT = 1e-4  # share of the decrease that a step predicts, for it to be taken
 _ROUNDING = 1e-12
 _SINGULAR = 1e-10  # relative
+_LIMITS = (9.0, 6.0, 4.0, 3.0, 2.0)  # of log-probabilities below those of the classes
+_NOTICEABLE = 1e-6  # of a log loss per sample
 
 
 def fit_calibration(task: Task, samples: ScoredSamples) -> Calibration:
@@ -73,6 +75,53 @@ def fit_class_calibration(samples: ScoredSamples) -> Calibration:
         found = _minimise(standardised, has_slope=False)
     slope, intercepts = float(found[0]) / spread, found[1:] - found[1:].mean()
     return Calibration(tuple(Sigmoid(slope, float(intercept)) for intercept in intercepts))
+
+
+class LimitedCalibration(NamedTuple):
+    """The lines of several classes, after log-probabilities below a floor are raised to it; None for no floor."""
+
+    floor: Floats | None
+    calibration: Calibration
+
+    def __call__(self, scores: Floats) -> Floats:
+        """Return log-probabilities, up to a constant for each sample."""
+        return self.calibration(raise_to_floor(scores, self.floor))
+
+
+def raise_to_floor(scores: Floats, floor: Floats | None) -> Floats:
+    """Return scores that are no less than a floor of their class; unchanged without one."""
+    return scores if floor is None else np.maximum(scores, floor)
+
+
+def fit_limited_calibration(samples: ScoredSamples, has_probabilities: bool) -> LimitedCalibration:
+    """Return the lines of several classes and, if the scores are log-probabilities, the floor of least log loss.
+
+    Trees and naive Bayes give some classes a probability of zero or nearly so. Its logarithm outweighs all others, so
+    that no line fits both; the floor is a distance below the shares of the classes.
+
+    Examples
+    --------
+    >>> random = np.random.default_rng(0)
+    >>> chances = random.dirichlet(np.ones(3), 4000)
+    >>> codes = np.array([random.choice(3, p=one) for one in chances])
+    >>> chances[random.random(4000) < 0.3, 0] = 1e-15
+    >>> found = fit_limited_calibration(ScoredSamples(codes, np.log(chances), np.ones(4000)), True)
+    >>> bool(np.all(found.floor > -5.0)), 0.7 < found.calibration.lines[0].slope < 1.3
+    (True, True)
+    """
+    codes, scores, weights = samples
+    if not has_probabilities:
+        return LimitedCalibration(None, fit_class_calibration(samples))
+    shares = np.bincount(codes, weights, scores.shape[1]) / weights.sum()
+    prior, best, least = np.log(np.maximum(shares, 1.0 / (weights.sum() + 1.0))), None, np.inf
+    for limit in _LIMITS:
+        raised = ScoredSamples(codes, raise_to_floor(scores, prior - limit), weights)
+        found = LimitedCalibration(prior - limit, fit_class_calibration(raised))
+        loss = float(softmax_loss(codes, found(scores), weights).value)
+        if loss < least - _NOTICEABLE:
+            best, least = found, loss
+    assert best is not None  # the first loss is finite
+    return best
 
 
 def _minimise(samples: ScoredSamples, has_slope: bool) -> Floats:

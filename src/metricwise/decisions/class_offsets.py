@@ -103,7 +103,13 @@ def bagged_offsets(
     return BaggedOffsets(offsets, (low, high), value_of(value, codes, scores, weight, offsets))
 
 
-def expected_offsets(value: TablesValue, scores: Floats, weights: Floats, seed: int = 0) -> Floats:
+def expected_offsets(
+    value: TablesValue,
+    scores: Floats,
+    weights: Floats,
+    seed: int = 0,
+    calibration: Callable[[Floats], Floats] | None = None,
+) -> Floats:
     """Return the offsets that maximise the measure of the tables which the probabilities of the classes expect.
 
     A sample counts for every class by its probability, so that a class with few samples is judged by all that resemble
@@ -119,6 +125,8 @@ def expected_offsets(value: TablesValue, scores: Floats, weights: Floats, seed: 
         Weights of the samples.
     seed : int
         Seeds the draw.
+    calibration : callable, optional
+        Makes log-probabilities of scores that are none, or inaccurate ones.
 
     Examples
     --------
@@ -135,7 +143,7 @@ def expected_offsets(value: TablesValue, scores: Floats, weights: Floats, seed: 
     if len(scores) > _MOST_EXPECTED:
         drawn = np.random.default_rng(seed).choice(len(scores), _MOST_EXPECTED, replace=False)
         scores, weights = scores[drawn], weights[drawn]
-    chances = softmax(scores, axis=1).T
+    chances = softmax(scores if calibration is None else calibration(scores), axis=1).T
     samples = _KnownClasses.of(scores, np.where(chances > _NEGLIGIBLE, chances, 0.0) * weights)
     return _find_best(value, samples).offsets
 

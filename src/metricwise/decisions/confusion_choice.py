@@ -1,10 +1,11 @@
 """Choose rules of greatest expected gain for measures of the confusion matrix, on out-of-fold samples.
 
-Out-of-fold scores are calibrated by one slope and an intercept per class. A ratio of linear functions is maximised by
-bisection, other measures by Frank-Wolfe; with constraints, by Frank-Wolfe on an augmented Lagrangian. The confusion
-matrices that these compare are means of those that true labels and that probabilities give; with constraints, those of
-true labels. Of the mixture that is found, the best rule is kept, or all of them with their probabilities
-(``randomised``).
+Out-of-fold scores are calibrated by one slope and an intercept per class, after probabilities near zero are raised. A
+ratio of linear functions is maximised by bisection, other measures by Frank-Wolfe; with constraints, by Frank-Wolfe on
+an augmented Lagrangian. Labels are noisy where a class has few samples, and probabilities are biased where the learner
+is. So gains are chosen twice: for the confusion matrix that probabilities expect, and for the mean of that and the one
+of true labels. The mean of both gains decides. With constraints, the matrix is that of true labels. Instead of a single
+rule, the mixture that is found can be kept (``randomised``).
 """
 
 from __future__ import annotations
@@ -18,17 +19,18 @@ from scipy.special import softmax
 
 from metricwise._typing import Floats
 from metricwise.decisions.binary import ThresholdRule, expect, separate_folds
-from metricwise.decisions.calibrating import fit_class_calibration
+from metricwise.decisions.calibrating import fit_limited_calibration
 from metricwise.decisions.class_constraints import ClassConstraints, ClassTables
-from metricwise.decisions.class_offsets import best_offsets
+from metricwise.decisions.class_offsets import expected_offsets
 from metricwise.decisions.confusion_posterior import ConfusionPosterior
 from metricwise.decisions.constrained_frank_wolfe import linear_constraints, maximise_constrained
-from metricwise.decisions.decision import Calibration, Decision, ScoredSamples
+from metricwise.decisions.decision import Decision, ScoredSamples
 from metricwise.decisions.frank_wolfe import Mixture, is_concave, maximise_measure, maximise_ratio
 from metricwise.decisions.gain_rules import GainDecision, GainRule, KnownSamples
 from metricwise.decisions.guarantees import UnreachableGuaranteeError
 from metricwise.measures.base import CountsConfusion, RatioOfConfusion, needs_whole_matrix
 from metricwise.measures.confusion import one_vs_rest
+from metricwise.measures.tables import divide
 
 _MOST_SAMPLES = 20_000  # that rules are compared on
 _POLISHING = 10  # steps from a rule to that of the gradient at its matrix
@@ -54,7 +56,11 @@ def refuse_gains(rule: ThresholdRule, is_binary: bool, is_multilabel: bool, meas
 
 
 def choose_gains(
-    measure: CountsConfusion, constraints: ClassConstraints | None, rule: ThresholdRule, samples: ScoredSamples
+    measure: CountsConfusion,
+    constraints: ClassConstraints | None,
+    rule: ThresholdRule,
+    samples: ScoredSamples,
+    has_probabilities: bool,
 ) -> GainDecision:
     """Choose the rule, or the mixture of rules, that maximises a measure on out-of-fold samples.
 
@@ -68,13 +74,15 @@ def choose_gains(
         Its seed, and whether mixtures are wanted.
     samples : ScoredSamples
         Codes of the classes, scores and weights.
+    has_probabilities : bool
+        Whether the scores are log-probabilities.
 
     Raises
     ------
     UnreachableGuaranteeError
         If no rule keeps the constraints.
     """
-    decision = find_gain_decision(measure, constraints, rule, samples)
+    decision = find_gain_decision(measure, constraints, rule, samples, has_probabilities)
     if decision.shortfall > _LITTLE and not rule.randomised:
         warnings.warn(
             f"the best single rule is expected to lose {decision.shortfall:.3g} of {measure.name} "  # type: ignore[attr-defined]
@@ -92,12 +100,13 @@ def judge_gains(
     decision: Any,
     samples: ScoredSamples,
     sizes: list[int],
+    has_probabilities: bool,
 ) -> Any:
     """Return a decision with the score to expect from folds, each by the rules that the other folds choose.
 
     Parameters
     ----------
-    measure, constraints, rule, samples
+    measure, constraints, rule, samples, has_probabilities
         What `choose_gains` was given.
     decision : GainDecision
         Chosen on all samples.
@@ -109,21 +118,24 @@ def judge_gains(
         found = decision  # for folds without which a class has no samples, or no rule keeps the constraints
         if np.unique(others.target).size == samples.scores.shape[1]:
             with suppress(UnreachableGuaranteeError):
-                found = find_gain_decision(measure, constraints, rule, others)
+                found = find_gain_decision(measure, constraints, rule, others, has_probabilities)
         matrices.append(count_decided(found, own))
     return expect(decision, ConfusionPosterior(measure, np.array(matrices)), samples.weights)
 
 
 def find_gain_decision(
-    measure: CountsConfusion, constraints: ClassConstraints | None, rule: ThresholdRule, samples: ScoredSamples
+    measure: CountsConfusion,
+    constraints: ClassConstraints | None,
+    rule: ThresholdRule,
+    samples: ScoredSamples,
+    has_probabilities: bool,
 ) -> GainDecision:
     """Return the decision of `choose_gains` without the score to expect."""
     samples = _draw(samples, rule.seed)
-    calibration = Calibration(fit_class_calibration(samples).lines)
-    calibrated = samples._replace(scores=calibration(samples.scores))
-    found = find_gains(measure, constraints, calibrated, rule.randomised)
+    limited = fit_limited_calibration(samples, has_probabilities)
+    found = find_gains(measure, constraints, samples._replace(scores=limited(samples.scores)), rule.randomised)
     none, unknown = np.zeros(samples.scores.shape[1]), (np.nan, np.nan)
-    return GainDecision(none, (none, none), np.nan, unknown, calibration=calibration, seed=rule.seed, **found._asdict())
+    return GainDecision(none, (none, none), np.nan, unknown, seed=rule.seed, **limited._asdict(), **found._asdict())
 
 
 def count_decided(decision: Decision, samples: ScoredSamples) -> Floats:
@@ -159,23 +171,42 @@ def find_gains(
     labels = (samples.target[:, None] == np.arange(chances.shape[1])).astype(np.float64)
     if constraints is not None:  # which hold for the labels of the samples
         return _find_constrained(measure, constraints, KnownSamples.of(chances, labels, samples.weights), randomised)
-    known = KnownSamples.of(chances, 0.5 * (labels + chances), samples.weights)
+    known, expected = (
+        KnownSamples.of(chances, truth, samples.weights) for truth in (0.5 * (labels + chances), chances)
+    )
+    start = _find_start(measure, samples)
+    mixture, best = _maximise(measure, known, start)
+    return _choose(measure, mixture, _combine(measure, known, best, _maximise(measure, expected, start)[1]), randomised)
+
+
+def _maximise(measure: Any, known: KnownSamples, start: Floats | None) -> tuple[Mixture, GainRule]:
+    """Return the best mixture, and the best single rule that is found on the way."""
     if isinstance(measure, RatioOfConfusion):
-        return _single(maximise_ratio(measure, known))
-    mixtures = [maximise_measure(measure, known, start) for start in _starts(measure, known, samples)]
-    mixture = max(mixtures, key=lambda one: _value(measure, one.matrix))
-    rules = [rule for one in mixtures for rule in (*one.rules, *_polish(measure, known, one))]
-    best = max(rules, key=lambda one: _value(measure, one.matrix))
-    return _choose(measure, mixture, best, randomised)
+        rule = maximise_ratio(measure, known)
+        return Mixture([rule], np.ones(1)), rule
+    mixture = maximise_measure(measure, known, None if start is None else Mixture([known.respond(start)], np.ones(1)))
+    rules = [*mixture.rules, *_polish(measure, known, mixture)]
+    return mixture, max(rules, key=lambda one: _value(measure, one.matrix))
 
 
-def _starts(measure: Any, known: KnownSamples, samples: ScoredSamples) -> list[Mixture | None]:
-    """Return where to start: anywhere for a concave measure; at the best offsets of the classes, too, for others."""
-    starts: list[Mixture | None] = [None]
-    if is_concave(measure) or needs_whole_matrix(measure):
-        return starts
-    offsets = best_offsets(measure.of_tables, *samples).offsets
-    return [*starts, Mixture([known.respond(np.diag(np.exp(-offsets)))], np.ones(1))]
+def _combine(measure: Any, known: KnownSamples, best: GainRule, expected: GainRule) -> GainRule:
+    """Return the rule of the mean gains of two, which is less noisy; the first where their mean is worse than both."""
+    mean = known.respond(_scale(best.gains) + _scale(expected.gains))
+    both = (_value(measure, best.matrix), _value(measure, known.respond(expected.gains).matrix))
+    return mean if _value(measure, mean.matrix) >= min(both) else best
+
+
+def _scale(gains: Floats) -> Floats:
+    """Return gains of size one that decide the same: what all predictions gain for a class does not matter."""
+    centred: Floats = gains - gains.mean(axis=1, keepdims=True)
+    return np.asarray(divide(centred, np.abs(centred).sum()))
+
+
+def _find_start(measure: Any, samples: ScoredSamples) -> Floats | None:
+    """Return gains to start at: any for a concave measure (None), those of the best class offsets for others."""
+    if is_concave(measure) or needs_whole_matrix(measure) or isinstance(measure, RatioOfConfusion):
+        return None
+    return np.diag(np.exp(-expected_offsets(measure.of_tables, samples.scores, samples.weights)))
 
 
 def _polish(measure: Any, known: KnownSamples, mixture: Mixture) -> list[GainRule]:

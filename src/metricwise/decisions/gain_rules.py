@@ -96,12 +96,15 @@ class GainDecision(Decision):
         Seeds the draw.
     shortfall : float
         By how much the measure of the best single rule falls short of that of the mixture, on out-of-fold samples.
+    floor : array of shape (n_classes,) or None
+        What scores are raised to before they are calibrated; None if they are not.
     """
 
     gains: Floats | None = None
     shares: Floats | None = None
     seed: int = 0
     shortfall: float = 0.0
+    floor: Floats | None = None
 
     adapts_to_priors: ClassVar[bool] = False  # the gains were chosen for the shares of training
 
@@ -116,7 +119,8 @@ class GainDecision(Decision):
     def margins(self, scores: Floats) -> Floats:
         """Return the expected gain of predicting each class, by the rule that is drawn for each sample."""
         assert self.gains is not None and self.shares is not None
-        calibrated = self.calibration(scores) - self.threshold
+        raised = scores if self.floor is None else np.maximum(scores, self.floor)
+        calibrated = self.calibration(raised) - self.threshold
         if len(self.gains) == 1:
             return expected_gains(calibrated, self.gains[0])
         drawn = draw_rules(scores, self.shares, self.seed)

@@ -9,6 +9,7 @@ import numpy as np
 
 from metricwise._typing import Floats, Integers, Mask
 from metricwise.decisions.binary import ThresholdRule, expect, separate_folds
+from metricwise.decisions.calibrating import fit_limited_calibration
 from metricwise.decisions.class_offsets import TablesValue, bagged_offsets, best_offsets, expected_offsets
 from metricwise.decisions.confusion_posterior import ConfusionPosterior
 from metricwise.decisions.decision import Calibration, Decision, ScoredSamples, Sigmoid
@@ -74,7 +75,7 @@ def choose_offsets(
     """Choose offsets of the classes on out-of-fold samples.
 
     They are the best ("max"), the mean of the best of resamples ("bagged"), those that maximise the measure expected by
-    probabilities ("expected"), or the mean of the latter two ("auto"; "bagged" without probabilities).
+    calibrated probabilities ("expected"), or the mean of the latter two ("auto"; "bagged" without probabilities).
     """
     check_strategy(rule.strategy, has_probabilities)
     bagged = bagged_offsets(measure.of_tables, *samples, rule.seed)
@@ -108,7 +109,8 @@ def find_offsets(
     if rule.strategy != "expected":
         found.append(bagged_offsets(value, *samples, rule.seed).offsets if bagged is None else bagged)
     if has_probabilities and rule.strategy != "bagged":
-        found.append(expected_offsets(value, samples.scores, samples.weights, rule.seed))
+        calibration = fit_limited_calibration(samples, has_probabilities)
+        found.append(expected_offsets(value, samples.scores, samples.weights, rule.seed, calibration))
     mean: Floats = np.mean(found, axis=0)
     return mean
 

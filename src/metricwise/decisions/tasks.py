@@ -208,7 +208,7 @@ class Multiclass(ConstrainedTask):
 
     def decide(self, samples: ScoredSamples, rule: ThresholdRule, has_probabilities: bool) -> Decision:
         if self._uses_gains(rule):
-            return choose_gains(self.average, self._constraints(rule), rule, samples)
+            return choose_gains(self.average, self._constraints(rule), rule, samples, has_probabilities)
         return super().decide(samples, rule, has_probabilities)
 
     def judge(
@@ -220,7 +220,9 @@ class Multiclass(ConstrainedTask):
         has_probabilities: bool,
     ) -> Decision:
         if self._uses_gains(rule):
-            judged: Decision = judge_gains(self.average, self._constraints(rule), rule, decision, samples, sizes)
+            judged: Decision = judge_gains(
+                self.average, self._constraints(rule), rule, decision, samples, sizes, has_probabilities
+            )
             return judged
         return super().judge(decision, samples, rule, sizes, has_probabilities)
 

@@ -40,6 +40,8 @@ def _check_gains(decision: Any, n_classes: int) -> None:
     require(shares is not None and shares.shape == gains.shape[:1] and shares.size > 0, _WRONG)
     require(np.all(np.isfinite(gains)) and np.all(shares >= 0.0) and abs(shares.sum() - 1.0) < 1e-6, _WRONG)
     require(len(decision.calibration.lines) == n_classes, _WRONG)
+    floor = decision.floor
+    require(floor is None or (floor.shape == (n_classes,) and bool(np.all(np.isfinite(floor)))), _WRONG)
     require(type(decision.seed) is int and 0 <= decision.seed < 1 << 63, _WRONG)
 
 

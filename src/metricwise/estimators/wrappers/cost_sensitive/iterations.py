@@ -274,6 +274,7 @@ def _include_weights(decision: Decision, shift: Any, undo: Calibration) -> Decis
     if isinstance(decision, GainDecision):
         amounts = zip(decision.calibration.lines, shift.tolist(), strict=True)
         lines = tuple(replace(line, intercept=line.intercept - line.slope * amount) for line, amount in amounts)
-        return replace(decision, calibration=Calibration(lines), link=undo)
+        floor = None if decision.floor is None else decision.floor + shift
+        return replace(decision, calibration=Calibration(lines), floor=floor, link=undo)
     moved = replace(decision.shift(shift), link=undo)
     return replace(moved, calibration=undo) if np.ndim(shift) == 0 else moved
