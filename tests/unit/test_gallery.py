@@ -64,8 +64,10 @@ def is_inside(box: Any, width: int, height: int) -> bool:
 
 
 def overlap(first: Any, second: Any) -> bool:
+    """Return whether two boxes overlap by more than the room for descenders, which they have whether there are any."""
     across = min(first.x1, second.x1) - max(first.x0, second.x0)
-    return bool(across > 1 and min(first.y1, second.y1) - max(first.y0, second.y0) > 1)
+    down = min(first.y1, second.y1) - max(first.y0, second.y0)
+    return bool(across > 1 and down > 0.35 * min(first.height, second.height))
 
 
 @each_program
