@@ -213,7 +213,7 @@ def number_repeated(X: Any, codes: Integers, seed: int) -> Integers:
     Examples
     --------
     >>> import numpy as np
-    >>> X, codes = np.array([[0.5], [0.5], [2.0], [0.5]]), np.array([0, 0, 0, 1])
+    >>> X, codes = np.array([[0.5], [0.5], [2.0], [3.5]]), np.array([0, 0, 0, 1])
     >>> np.unique(number_repeated(X, codes, seed=0)).size
     3
     """
