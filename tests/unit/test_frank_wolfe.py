@@ -24,6 +24,9 @@ from metricwise.decisions.decision import ScoredSamples
 from metricwise.decisions.frank_wolfe import maximise_measure, maximise_ratio
 from metricwise.decisions.gain_rules import GainDecision, KnownSamples, draw_rules
 from metricwise.decisions.guarantees import Constraint, UnreachableGuaranteeError
+from metricwise.estimators.selection.candidates.candidate import Problem
+from metricwise.estimators.selection.candidates.portfolio import make_portfolio
+from metricwise.estimators.selection.profile import Profile
 from metricwise.persistence.exports.linear import margin_at_zero
 
 
@@ -289,6 +292,15 @@ def test_model_selection_trains_for_measures_of_the_whole_matrix(tmp_path):
     assert np.array_equal(mw.load(tmp_path / "model.mw").predict(X), model.predict(X))
     with pytest.raises(TypeError, match="decides by the expected gain or cost of each class"):
         margin_at_zero(model)
+
+
+@pytest.mark.parametrize(("n_classes", "take_part"), [(10, True), (11, False)])
+def test_svms_are_automatic_candidates_for_up_to_ten_classes(n_classes, take_part):
+    problem = Problem(Profile.of(np.eye(20)), mw.get_measure("f1_macro"), n_classes)
+    names = {one.name for one in make_portfolio("auto", problem).candidates}
+    assert ({"linear SVM", "multivariate SVM"} <= names) == take_part
+    named = {one.name for one in make_portfolio(["linear_svm"], problem).candidates}
+    assert named == {"linear SVM"}
 
 
 @pytest.mark.parametrize("measure", ["f1_macro", "g_mean"])

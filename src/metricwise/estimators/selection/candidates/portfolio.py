@@ -40,6 +40,7 @@ _OF_TWO_CLASSES: dict[str, Maker] = {
     "streams": make_streams,
 }
 _ONE_VS_REST = {name: _OF_TWO_CLASSES[name] for name in ("linear_svm", "multivariate_svm")}
+_MOST_CLASSES = 10  # that SVMs are separated from the rest for, one after the other, unless they are named
 _BY_NAME_ONLY: dict[str, Maker] = {"tabicl": make_tabicl, "tabpfn": make_tabpfn}
 AUTO = (*_MAKERS, *_OF_TWO_CLASSES)
 NAMES = (*AUTO, *_BY_NAME_ONLY)
@@ -79,8 +80,8 @@ def make_portfolio(wanted: Any, problem: Problem) -> Portfolio:
     names = AUTO if is_auto else wanted
     _refuse_unknown(names)
     of_two = _OF_TWO_CLASSES if problem.is_binary else {}
-    # Of more classes they are one-vs-rest, which has not been measured: they are candidates where they are named.
-    of_several = _ONE_VS_REST if problem.is_multiclass and not is_auto else {}
+    few_classes = problem.n_outputs <= _MOST_CLASSES or not is_auto
+    of_several = _ONE_VS_REST if problem.is_multiclass and few_classes else {}
     makers = {**_MAKERS, **_BY_NAME_ONLY, **of_two, **of_several}
     found, absent = [], {}
     for name in names:
