@@ -22,8 +22,8 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 RESULTS = ROOT / "benchmarks" / "results"
 PICTURES = [ROOT / "docs" / "_static" / f"readme_{name}.svg" for name in ("light", "dark")]
 BUILT = {"_build", "generated"}
-PAGES = [path for path in sorted((ROOT / "docs").rglob("*.rst")) if not BUILT & set(path.parts)]
-GUIDE = [path for path in PAGES if "guide" in path.parts]
+PAGES = [path for path in sorted((ROOT / "docs").rglob("*.rst")) if not BUILT & set(path.relative_to(ROOT).parts)]
+GUIDE = [path for path in PAGES if "guide" in path.relative_to(ROOT).parts]
 FENCE = re.compile(r"```(\w*)\n(.*?)```", re.DOTALL)
 GENERATED = re.compile(r"^\.\. measured: .*?^\.\. end of measurement$", re.MULTILINE | re.DOTALL)
 NUMBER = re.compile(r"(?<![\w.,])\d+(?:,\d{3})*(?:\.\d+)?(?![\w,]|\.\d)")
