@@ -139,7 +139,7 @@ def test_parquet_has_the_features_of_csv(path, tmp_path):
     np.testing.assert_array_equal(found, hash_by_hand(path))
     with pytest.raises(ValueError, match=r"column 'pay' is named as a category, and is of type double"):
         stream(tmp_path / "people.parquet", target="y", categories=["pay"])
-    with pytest.raises(ValueError, match=r"or hash it by categories=\['job'\]"):
+    with pytest.raises(ValueError, match=r"or hash it by metricwise.io.stream with categories=\['job'\]"):
         stream(tmp_path / "people.parquet", target="y")
 
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -21,6 +21,7 @@ from metricwise.cli.options import (
     Seconds,
     data_options,
     groups_option,
+    on_error_option,
     pos_label_option,
 )
 from metricwise.cli.samples import describe_samples, format_samples
@@ -66,6 +67,7 @@ _BYTES_OF_PREDICTIONS = 20
 @pos_label_option("1 of 0 and 1 or of -1 and 1, or true; others must be named, unless the measure treats both alike")
 @click.option("--seed", default=0, show_default=True, help="Seeds folds and learners.")
 @groups_option(GROUPS_OF_FOLDS)
+@on_error_option("with --disk")
 @disk_options
 @data_options
 @command
@@ -81,6 +83,7 @@ def compare(
     pos_label: str | None,
     seed: int,
     groups: str | int | None,
+    on_error: Literal["raise", "skip"],
     memory_limit: int | str | None,
     data_options: DataOptions,
 ) -> Outcome:
@@ -97,8 +100,10 @@ def compare(
     disk = memory_limit is not None
     if disk and groups is not None:
         raise click.UsageError("--groups is for samples in memory: leave it out, or leave --disk out")
+    if on_error == "skip" and not disk:
+        raise click.UsageError("--on-error is for --disk: add it, or correct the file")
     with console.progress(f"reading {data}"):
-        table = _read(data, data_options, groups, memory_limit)
+        table = _read(data, data_options, groups, memory_limit, on_error)
     console.note(table.recognised)
     assert table.y is not None
     is_multilabel = table.y.ndim == 2
@@ -143,12 +148,18 @@ def compare(
     return Outcome("\n\n".join(["\n".join(heading), *texts] if heading else texts), facts)
 
 
-def _read(data: str, options: DataOptions, groups: str | int | None, memory_limit: int | str | None) -> Table:
+def _read(
+    data: str,
+    options: DataOptions,
+    groups: str | int | None,
+    memory_limit: int | str | None,
+    on_error: Literal["raise", "skip"],
+) -> Table:
     """Return the samples in memory or, with a limit, on disk."""
     from metricwise.io import read_table
 
     if memory_limit is not None:
-        return open_labelled_table(data, options, memory_limit)
+        return open_labelled_table(data, options, memory_limit, on_error=on_error)
     return read_table(
         data, target=options.target or None, weight=options.weight, groups=groups, **options.file_options()
     )

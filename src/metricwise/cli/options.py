@@ -185,6 +185,17 @@ GROUPS_OF_FOLDS = "samples of one stay together in all folds, or are the query t
 GROUPS_OF_INTERVALS = "samples of one are drawn together, so that intervals are for new groups"
 
 
+def on_error_option(where: str) -> Callable[..., Any]:
+    """Return a decorator that adds ``--on-error``, given with which options it has an effect."""
+    return click.option(
+        "--on-error",
+        default="raise",
+        show_default=True,
+        type=click.Choice(["raise", "skip"]),
+        help=f"Malformed lines {where}: raise an error, or skip them with a warning.",
+    )
+
+
 def pos_label_option(default: str) -> Callable[..., Any]:
     """Return a decorator that adds ``--pos-label``, given what it is by default."""
     return click.option("--pos-label", help=f"The positive class of two; by default {default}.")

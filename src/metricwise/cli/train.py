@@ -26,6 +26,7 @@ from metricwise.cli.options import (
     Seconds,
     data_options,
     groups_option,
+    on_error_option,
     pos_label_option,
 )
 from metricwise.cli.profit import ProfitText, check_profit, choose_measure, collect_savings, format_savings
@@ -84,13 +85,7 @@ _SAMPLES_BETWEEN_CHECKPOINTS = 100_000
 @click.option("--stream", is_flag=True, help="Read the file in chunks, for files larger than memory.")
 @click.option("--passes", default=1, show_default=True, type=click.IntRange(min=1), help="Passes over a stream.")
 @click.option("--classes", help="All labels of a stream, separated by commas; by default those of its first chunk.")
-@click.option(
-    "--on-error",
-    default="raise",
-    show_default=True,
-    type=click.Choice(["raise", "skip"]),
-    help="Malformed lines with --stream or --disk: raise an error, or skip them with a warning.",
-)
+@on_error_option("with --stream or --disk")
 @click.option(
     "--checkpoint", help="File for the state of training; OUT.checkpoint by default with --stream and --disk."
 )

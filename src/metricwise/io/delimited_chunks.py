@@ -75,7 +75,10 @@ class _ChunkParser:
     """Parses rows from lines of fields: finite features, a label, a weight."""
 
     comment = 0
-    _missing_remedy = "correct the line or leave it out, or pass hash_features, which marks missing numbers"
+    _missing_remedy = (
+        "correct the line or leave it out, or read the file by metricwise.io.stream with hash_features, which marks "
+        "missing numbers"
+    )
 
     def __init__(self, spec: FileSpec, roles: Roles, dtype: np.dtype[Any], has_number_labels: bool) -> None:
         self._roles, self._dtype, self._has_number_labels = roles, dtype, has_number_labels
@@ -165,7 +168,7 @@ class _ChunkParser:
 
     def _remedy(self, number: int) -> str:
         name = number if self._names is None else self._names[number]
-        return f"encode the column as numbers or drop it, or hash it by categories=[{name!r}]"
+        return f"encode the column as numbers or drop it, or hash it by metricwise.io.stream with categories=[{name!r}]"
 
     def _field_at(self, line: bytes, place: int) -> tuple[int, bytes]:
         """Return the number of the field at a place of a line, and its content."""
