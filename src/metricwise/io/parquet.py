@@ -172,9 +172,8 @@ class ParquetSource:
         for number in roles.used:
             column, is_target = table.columns[number], number in roles.targets
             if column.kind == "other" or (column.kind == "text" and not is_target and hashing is None):
-                hint = f", or hash it by metricwise.io.stream with categories=[{column.name!r}]" * (
-                    column.kind == "text"
-                )
+                hint = f", or hash it by metricwise.io.stream with categories=[{column.name!r}]"
+                hint = hint if column.kind == "text" else ""
                 fix = "name another target" if is_target else f"encode the column as numbers or drop it{hint}"
                 raise ValueError(f"{spec.path}: column {column.name!r} is of type {column.type}: {fix}")
         self.hashed_columns = None if hashing is None else self._find_kinds(hashing, table, names)
