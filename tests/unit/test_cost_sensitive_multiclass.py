@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.special import softmax
@@ -65,11 +67,14 @@ def test_probabilities_are_freed_of_class_weights(tmp_path):
     np.testing.assert_array_equal(again.class_weights_, model.class_weights_)
 
 
-def test_gains_decide_the_same_about_shifted_scores():
+@pytest.mark.parametrize("floor", [None, np.array([-0.5, 0.3, 0.0])])
+def test_gains_decide_the_same_about_shifted_scores(floor):
     none, shift = np.zeros(3), np.array([-0.5, 0.1, 1.5])
     lines, undo = Calibration((Sigmoid(0.7, 0.2),) * 3), Calibration(tuple(Sigmoid(1.0, -one) for one in shift))
     gains = np.random.default_rng(0).random((1, 3, 3))
-    decision = GainDecision(none, (none, none), 0.0, (0.0, 0.0), calibration=lines, gains=gains, shares=np.ones(1))
+    stored = {"calibration": lines, "gains": gains, "shares": np.ones(1), "floor": floor}
+    decision = GainDecision(none, (none, none), 0.0, (0.0, 0.0), **stored)
+    assert (floor is None) == np.array_equal(decision.margins(NEW_X), replace(decision, floor=None).margins(NEW_X))
     shifted = _include_weights(decision, shift, undo)
     np.testing.assert_allclose(shifted.margins(NEW_X + shift), decision.margins(NEW_X))
 

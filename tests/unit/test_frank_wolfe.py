@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -187,6 +188,10 @@ def test_probabilities_of_zero_do_not_spoil_the_calibration(tmp_path):
     assert model.score(many[1200:], labels[1200:]) > 0.55
     mw.save(model, tmp_path / "model.mw")
     assert np.array_equal(mw.load(tmp_path / "model.mw").decision_function(many), model.decision_function(many))
+    for wrong in (floor[:3], np.where(floor == floor[0], np.nan, floor)):
+        model._decision = replace(model._decision, floor=wrong)
+        with pytest.raises(mw.ModelFileError, match="do not fit together"):
+            mw.save(model, tmp_path / "damaged.mw")
     values = PlugInClassifier(RidgeClassifier(), "h_mean", threshold="gains", cv=3).fit(many[:300], labels[:300])
     assert values._decision.floor is None  # decision values have no share of a class as their scale
 

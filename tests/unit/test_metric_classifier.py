@@ -317,7 +317,8 @@ def test_candidates_depend_on_measure_size_and_sparsity():
     assert "STAMP" in list_names(large, f1)
     assert list_names(text, f1) == linear
     assert trees < list_names(Profile(500, 200, True, Columns(), False), f1)
-    assert "multivariate SVM" not in list_names(small, f1, n_outputs=3)
+    assert "multivariate SVM" in list_names(small, f1, n_outputs=3)
+    assert "multivariate SVM" not in list_names(small, f1, n_outputs=11)
     assert "multivariate SVM" not in list_names(small, RecallAtPrecision(0.9))
 
 

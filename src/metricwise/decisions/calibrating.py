@@ -83,7 +83,7 @@ class LimitedCalibration(NamedTuple):
     floor: Floats | None
     calibration: Calibration
 
-    def __call__(self, scores: Floats) -> Floats:
+    def log_probabilities(self, scores: Floats) -> Floats:
         """Return log-probabilities, up to a constant for each sample."""
         return self.calibration(raise_to_floor(scores, self.floor))
 
@@ -117,7 +117,7 @@ def fit_limited_calibration(samples: ScoredSamples, has_probabilities: bool) -> 
     for limit in _LIMITS:
         raised = ScoredSamples(codes, raise_to_floor(scores, prior - limit), weights)
         found = LimitedCalibration(prior - limit, fit_class_calibration(raised))
-        loss = float(softmax_loss(codes, found(scores), weights).value)
+        loss = float(softmax_loss(codes, found.log_probabilities(scores), weights).value)
         if loss < least - _NOTICEABLE:
             best, least = found, loss
     assert best is not None  # the first loss is finite

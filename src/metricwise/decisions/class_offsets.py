@@ -214,11 +214,12 @@ class _KnownClasses(NamedTuple):
         """Return samples of known classes."""
         return cls.of(scores, np.where(codes == np.arange(scores.shape[1])[:, None], weights, 0.0))
 
-    def count(self, predicted: Integers) -> _Counts:
+    def tally(self, predicted: Integers) -> _Counts:
         """Return the weights of the samples that are predicted as each class, in all and rightly."""
         n_classes = len(self.scores)
         right = self.masses[predicted, np.arange(predicted.size)]
-        return _Counts(*(np.bincount(predicted, part, n_classes) for part in (self.weights, right)))
+        both = [np.bincount(predicted, part, n_classes).astype(np.float64) for part in (self.weights, right)]
+        return _Counts(*both)
 
     def evaluate(self, value: TablesValue, counts: _Counts) -> Any:
         """Return the measure of counts."""
@@ -259,7 +260,7 @@ class _Leaders(NamedTuple):
 def _ascend(value: TablesValue, samples: _KnownClasses, offsets: Floats, sweeps: int) -> ClassOffsets:
     offsets = offsets.astype(np.float64, copy=True)
     leaders = samples.rank(offsets)
-    reached = float(samples.evaluate(value, samples.count(leaders.first)))
+    reached = float(samples.evaluate(value, samples.tally(leaders.first)))
     unchanged = 0  # classes in a row, all of them at the end
     for step in range(sweeps * offsets.size):
         k = step % offsets.size

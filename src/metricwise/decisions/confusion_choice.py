@@ -133,7 +133,9 @@ def find_gain_decision(
     """Return the decision of `choose_gains` without the score to expect."""
     samples = _draw(samples, rule.seed)
     limited = fit_limited_calibration(samples, has_probabilities)
-    found = find_gains(measure, constraints, samples._replace(scores=limited(samples.scores)), rule.randomised)
+    found = find_gains(
+        measure, constraints, samples._replace(scores=limited.log_probabilities(samples.scores)), rule.randomised
+    )
     none, unknown = np.zeros(samples.scores.shape[1]), (np.nan, np.nan)
     return GainDecision(none, (none, none), np.nan, unknown, seed=rule.seed, **limited._asdict(), **found._asdict())
 

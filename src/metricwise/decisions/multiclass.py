@@ -109,7 +109,7 @@ def find_offsets(
     if rule.strategy != "expected":
         found.append(bagged_offsets(value, *samples, rule.seed).offsets if bagged is None else bagged)
     if has_probabilities and rule.strategy != "bagged":
-        calibration = fit_limited_calibration(samples, has_probabilities)
+        calibration = fit_limited_calibration(samples, has_probabilities).log_probabilities
         found.append(expected_offsets(value, samples.scores, samples.weights, rule.seed, calibration))
     mean: Floats = np.mean(found, axis=0)
     return mean
