@@ -94,14 +94,15 @@ def _read_parquet(content: bytes) -> Numbers:
 
 def _read_sparse_arff(content: bytes) -> Numbers:
     """Return the rows of a sparse file; scipy reads none, so lines are divided here."""
-    lines = content.decode().splitlines()
-    n_columns = sum(line.startswith("@attribute") for line in lines)
-    rows = [line for line in lines if line.startswith("{")]
+    lines = [line.strip() for line in content.decode().splitlines()]
+    start = lines.index("@data")
+    n_columns = sum(line.startswith("@attribute") for line in lines[:start])
+    rows = list(filter(None, lines[start + 1 :]))
     numbers = np.zeros((len(rows), n_columns))
     for row, line in zip(numbers, rows, strict=True):
-        if not line.rstrip().endswith("}"):  # divided by a carriage return, which may also be a blank within a line
-            raise ValueError("a row does not end")
-        for entry in filter(str.strip, line.strip()[1:-1].split(",")):
+        if not (line.startswith("{") and line.endswith("}")):  # comments, and rows divided by a carriage return
+            raise ValueError("a line is not a row")
+        for entry in filter(str.strip, line[1:-1].split(",")):
             index, value = entry.split()
             row[int(index)] = float(value)
     return numbers
