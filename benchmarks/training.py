@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from benchmarks.data import Task
 from metricwise.designs import make_design
 from metricwise.measures import get_measure
-from metricwise.measures.base import Ranks
+from metricwise.measures.ranking_capabilities import Ranks
 from metricwise.results import Result
 from metricwise.solvers import CuttingPlane, Limits, MultivariateProblem, make_problem, run
 from metricwise.solvers.newton import SmoothProblem, TruncatedNewton, make_squared_problem

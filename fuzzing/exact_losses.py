@@ -11,7 +11,8 @@ from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import Any
 
-from metricwise.measures.base import GainsByRank, RanksPairs, RestrictsLabellings
+from metricwise.measures.base import RestrictsLabellings
+from metricwise.measures.ranking_capabilities import GainsByRank, RanksPairs
 
 Scores = Sequence[Fraction]
 _DIGITS = 60

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fuzzing.exact_losses import average_squared_pairs, find_slack, has_exact_loss, sum_hinge
-from metricwise.measures.base import RanksPairs, find_roc_region
+from metricwise.measures.ranking_capabilities import RanksPairs, find_roc_region
 from metricwise.results import Objective
 
 Floats = NDArray[np.float64]

@@ -21,7 +21,7 @@ DataLocation = Literal["memory", "stream", "disk", "cluster"]
 _ANY_MEASURE = ("metricwise.measures.base:Measure",)
 _VIOLATED_LABELLING = ("metricwise.measures.base:HasViolatedLabelling",)
 _TABLE = ("metricwise.measures.tables:EvaluatesTable",)
-_RATIO = ("metricwise.measures.base:RatioOfRates",)
+_RATIO = ("metricwise.measures.rate_capabilities:RatioOfRates",)
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ _ENTRIES = (
         "svm",
         "auc-svm",
         "SVM that ranks positives above negatives (Brefeld and Scheffer 2005)",
-        ("metricwise.measures.base:RanksPairs", "metricwise.measures.base:GainsByRank"),
+        ("metricwise.measures.ranking_capabilities:RanksPairs", "metricwise.measures.ranking_capabilities:GainsByRank"),
         _MEMORY | _DISK | _CLUSTER,
         has_checkpoints=True,
         is_linear=True,
@@ -157,7 +157,7 @@ _ENTRIES = (
         "svm",
         "ranking-svm",
         "learning to rank: SVM for the rankings of queries, which may be graded (Yue et al. 2007)",
-        ("metricwise.measures.base:GainsByRank",),
+        ("metricwise.measures.ranking_capabilities:GainsByRank",),
         has_checkpoints=True,
         is_linear=True,
         has_certificate=True,
@@ -200,7 +200,7 @@ _ENTRIES = (
         "streaming",
         "spade",
         "streaming learner for concave functions of the rates (Narasimhan et al. 2015)",
-        ("metricwise.measures.base:HasDualRegion",),
+        ("metricwise.measures.rate_capabilities:HasDualRegion",),
         _MEMORY | _STREAM | _CLUSTER,
         has_checkpoints=True,
         is_linear=True,
@@ -225,7 +225,7 @@ _ENTRIES = (
         (
             *_TABLE,
             "metricwise.measures.averages:Averaged",
-            "metricwise.measures.base:CountsConfusion",
+            "metricwise.measures.multiclass_capabilities:CountsConfusion",
             "metricwise.measures.cost_matrix:CostMatrix",
         ),
         _MEMORY | _STREAM,
@@ -247,7 +247,7 @@ _ENTRIES = (
         "wrapper",
         "cost-sensitive",
         "any learner trained with the class weights that the measure asks for",
-        (*_RATIO, "metricwise.measures.base:ConcaveInRates"),
+        (*_RATIO, "metricwise.measures.rate_capabilities:ConcaveInRates"),
         thresholds_learner=True,
     ),
     EstimatorEntry(

@@ -21,7 +21,7 @@ from metricwise.measures import (
     get_measure,
     registered_names,
 )
-from metricwise.measures.base import Ranks
+from metricwise.measures.ranking_capabilities import Ranks
 from metricwise.oracles import make_oracle
 from metricwise.oracles.contingency import AdditiveOracle, TableOracle
 from metricwise.oracles.generic import GenericOracle

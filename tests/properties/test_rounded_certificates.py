@@ -15,7 +15,7 @@ from metricwise.certifying.data import LocalData
 from metricwise.certifying.slack import Slack
 from metricwise.designs import make_design
 from metricwise.measures import MCC, CohenKappa, FBeta, GMean, PartialAuc, TwoWayPartialAuc
-from metricwise.measures.base import loss_size
+from metricwise.measures.ranking_capabilities import loss_size
 from metricwise.oracles import make_oracle
 from metricwise.rounding import (
     SlackTerms,

@@ -24,8 +24,7 @@ from sklearn.linear_model import LogisticRegression
 
 import metricwise as mw
 from metricwise.cli import main
-from metricwise.measures import base
-from metricwise.measures.joint import LargestOfLinearLosses
+from metricwise.measures import base, joint, multiclass_capabilities, ranking_capabilities, rate_capabilities
 from metricwise.registry import entries
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -86,7 +85,8 @@ PUBLIC = list_public()
 ESTIMATORS = {f"metricwise.{entry.name}": entry.load() for entry in entries()}
 METHODS = list_methods(PUBLIC)
 # What a capability asks for is described in full by its protocol, and in one line by each measure that offers it.
-PROTOCOLS = [one for one in (*vars(base).values(), LargestOfLinearLosses) if getattr(one, "_is_protocol", False)]
+SOURCES = (base, joint, multiclass_capabilities, ranking_capabilities, rate_capabilities)
+PROTOCOLS = [one for source in SOURCES for one in vars(source).values() if getattr(one, "_is_protocol", False)]
 CAPABILITIES = {name for one in PROTOCOLS for name in vars(one) if not name.startswith("_")} - {"score", "value"}
 
 

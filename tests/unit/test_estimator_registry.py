@@ -39,7 +39,7 @@ def toy():
         "svm",
         "toy-svm",
         "a toy",
-        needs=("metricwise.measures.base:RatioOfRates",),
+        needs=("metricwise.measures.rate_capabilities:RatioOfRates",),
         trains_on=frozenset({"memory", "disk"}),
         is_linear=True,
     )

@@ -15,7 +15,8 @@ from metricwise.certifying.levels import bound_level
 from metricwise.certifying.slack import Slack
 from metricwise.certifying.smoothed_labellings import smoothed_labelling
 from metricwise.certifying.squares import squared_pairs
-from metricwise.measures.base import RestrictsLabellings, find_roc_region
+from metricwise.measures.base import RestrictsLabellings
+from metricwise.measures.ranking_capabilities import find_roc_region
 from metricwise.results import Certificate, Objective, Result
 from metricwise.rounding import (
     SlackTerms,

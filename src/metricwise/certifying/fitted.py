@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from metricwise._typing import Floats, Indices, Labels
-from metricwise.measures.base import Ranks
+from metricwise.measures.ranking_capabilities import Ranks
 from metricwise.registry import entries, entry_of, join_names
 from metricwise.results import Objective, Result
 

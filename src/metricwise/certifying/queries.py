@@ -18,9 +18,9 @@ from metricwise.certifying.coefficients import check_coefficients
 from metricwise.certifying.data import LinearData
 from metricwise.certifying.fitted import FittedModel
 from metricwise.certifying.rankings import Rankings, group_by_width
-from metricwise.measures.base import GradesRelevance
 from metricwise.measures.checks import check_weights
 from metricwise.measures.queries import encode_queries, read_relevance, weigh_queries
+from metricwise.measures.ranking_capabilities import GradesRelevance
 from metricwise.results import Certificate
 from metricwise.rounding import SlackTerms, placing_error, slack_error
 

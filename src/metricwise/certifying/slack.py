@@ -10,16 +10,9 @@ import numpy as np
 
 from metricwise._typing import Floats, Mask
 from metricwise.certifying.rankings import Rankings
-from metricwise.measures.base import (
-    ConcaveInRates,
-    CountsTable,
-    GainsByRank,
-    RanksPairs,
-    RatioOfRates,
-    RestrictsLabellings,
-    is_monotone,
-    loss_size,
-)
+from metricwise.measures.base import CountsTable, RestrictsLabellings, is_monotone
+from metricwise.measures.ranking_capabilities import GainsByRank, RanksPairs, loss_size
+from metricwise.measures.rate_capabilities import ConcaveInRates, RatioOfRates
 from metricwise.measures.restricted import training_value
 from metricwise.rounding import sum_error
 

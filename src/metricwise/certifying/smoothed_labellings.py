@@ -11,7 +11,8 @@ import numpy as np
 from metricwise._typing import Floats
 from metricwise.certifying.slack import Slack
 from metricwise.certifying.squares import sums_above
-from metricwise.measures.base import RanksPairs, RestrictsLabellings
+from metricwise.measures.base import RestrictsLabellings
+from metricwise.measures.ranking_capabilities import RanksPairs
 from metricwise.rounding import LONG_ROUNDING, STEPS, gamma
 
 _HALVINGS = 200

@@ -13,7 +13,7 @@ from metricwise._typing import Floats, Mask
 from metricwise.decisions.binary import Aim
 from metricwise.decisions.guarantees import Constraint, UnreachableGuaranteeError, parse_constraints
 from metricwise.measures import Measure
-from metricwise.measures.base import CountsClassTables
+from metricwise.measures.multiclass_capabilities import CountsClassTables
 
 # What a perfect classifier has most of among the samples that a share counts: which samples these are.
 _COUNTED = {"precision": "positive", "recall": "positive", "specificity": "negative", "npv": "negative"}

@@ -28,8 +28,8 @@ from metricwise.decisions.decision import Decision, ScoredSamples
 from metricwise.decisions.frank_wolfe import Mixture, is_concave, maximise_measure, maximise_ratio
 from metricwise.decisions.gain_rules import GainDecision, GainRule, KnownSamples
 from metricwise.decisions.guarantees import UnreachableGuaranteeError
-from metricwise.measures.base import CountsConfusion, RatioOfConfusion, needs_whole_matrix
 from metricwise.measures.confusion import one_vs_rest
+from metricwise.measures.multiclass_capabilities import CountsConfusion, RatioOfConfusion, needs_whole_matrix
 from metricwise.measures.tables import divide
 
 _MOST_SAMPLES = 20_000  # that rules are compared on

@@ -20,8 +20,8 @@ from metricwise._state import stored_fields
 from metricwise._typing import Floats
 from metricwise.decisions.intervals import interval_around
 from metricwise.decisions.model_spread import draw_other_models
-from metricwise.measures.base import CountsClassTables, CountsConfusion, needs_whole_matrix
 from metricwise.measures.confusion import of_matrices
+from metricwise.measures.multiclass_capabilities import CountsClassTables, CountsConfusion, needs_whole_matrix
 
 PRIOR_SAMPLES = 1.0  # per class, at the mean rates of all classes
 _CELLS_TO_DRAW = 1_000_000

@@ -24,8 +24,8 @@ from metricwise.decisions.frank_wolfe import (
     start_mixture,
 )
 from metricwise.decisions.gain_rules import KnownSamples
-from metricwise.measures.base import CountsConfusion
 from metricwise.measures.confusion import chain_tables
+from metricwise.measures.multiclass_capabilities import CountsConfusion
 
 _RHO = 20.0
 _DUAL_STEPS = 15

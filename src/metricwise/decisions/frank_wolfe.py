@@ -16,7 +16,7 @@ import numpy as np
 
 from metricwise._typing import Floats
 from metricwise.decisions.gain_rules import GainRule, KnownSamples
-from metricwise.measures.base import ConcaveInRecalls, CountsConfusion, RatioOfConfusion
+from metricwise.measures.multiclass_capabilities import ConcaveInRecalls, CountsConfusion, RatioOfConfusion
 from metricwise.measures.rates import MinRate
 from metricwise.measures.tables import divide
 

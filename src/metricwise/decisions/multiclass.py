@@ -17,17 +17,9 @@ from metricwise.decisions.label_posterior import summarize_labels
 from metricwise.decisions.threshold_choice import ThresholdChoice, choose_threshold
 from metricwise.measures import Averaged, Measure
 from metricwise.measures.averages import matrix_table
-from metricwise.measures.base import (
-    CountsClassTables,
-    CountsConfusion,
-    CountsTable,
-    IsCost,
-    IsTotal,
-    NeedsConstraint,
-    RestrictsLabellings,
-    needs_whole_matrix,
-)
+from metricwise.measures.base import CountsTable, IsCost, IsTotal, NeedsConstraint, RestrictsLabellings
 from metricwise.measures.confusion import of_matrices
+from metricwise.measures.multiclass_capabilities import CountsClassTables, CountsConfusion, needs_whole_matrix
 
 
 def refuse_other_number(measure: Measure, n_classes: int) -> None:

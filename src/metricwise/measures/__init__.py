@@ -1,40 +1,25 @@
 """Measures of how well predicted labels or scores agree with the true labels.
 
-A measure is a frozen dataclass; the protocols of `metricwise.measures.base` name what else it can do.
+A measure is a frozen dataclass; the protocols of `base` and of the modules of capabilities name what
+else it can do.
 """
 
 from __future__ import annotations
 
 from metricwise.measures.averages import Averaged
 from metricwise.measures.base import (
-    ConcaveInRates,
-    ConcaveInRecalls,
-    ConfusionRatio,
-    CountsClassTables,
-    CountsConfusion,
     CountsTable,
     DeclaresSymmetric,
-    DualRegion,
-    GainsByRank,
-    GradesRelevance,
-    HasDualRegion,
     HasMistakeCosts,
-    HasMulticlassValue,
     HasViolatedLabelling,
     IsCost,
     IsTotal,
     Measure,
     NeedsConstraint,
-    RanksPairs,
-    Ratio,
-    RatioOfConfusion,
-    RatioOfRates,
     Response,
     RestrictsLabellings,
-    RocRegion,
     Table,
     is_symmetric,
-    needs_whole_matrix,
 )
 from metricwise.measures.confusion_functions import ConfusionMeasure, confusion_measure
 from metricwise.measures.contingency import (
@@ -50,10 +35,21 @@ from metricwise.measures.cost_matrix import CostMatrix
 from metricwise.measures.costs import ContingencyCost, LinearContingencyCost, RatioContingencyCost
 from metricwise.measures.custom import ContingencyMeasure, RatioContingencyMeasure, contingency_measure
 from metricwise.measures.function_measures import FunctionMeasure, MissingFunction, MissingFunctionError
+from metricwise.measures.multiclass_capabilities import (
+    ConcaveInRecalls,
+    ConfusionRatio,
+    CountsClassTables,
+    CountsConfusion,
+    HasMulticlassValue,
+    RatioOfConfusion,
+    needs_whole_matrix,
+)
 from metricwise.measures.profit import Profit, SampleProfit
 from metricwise.measures.queries import score_queries
 from metricwise.measures.rank_gains import NDCG, AveragePrecision, ReciprocalRank
 from metricwise.measures.ranking import PartialAuc, RocAuc, TwoWayPartialAuc
+from metricwise.measures.ranking_capabilities import GainsByRank, GradesRelevance, RanksPairs, RocRegion
+from metricwise.measures.rate_capabilities import ConcaveInRates, DualRegion, HasDualRegion, Ratio, RatioOfRates
 from metricwise.measures.rates import GMean, HMean, MinRate, QMean
 from metricwise.measures.registry import get_measure, register, registered_names
 from metricwise.measures.restricted import PRBEP, PrecisionAtK, PrecisionAtRecall, RecallAtK, RecallAtPrecision

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from metricwise._typing import Floats
-from metricwise.measures.base import CountsConfusion
 from metricwise.measures.checks import check_same_length, check_weights
+from metricwise.measures.multiclass_capabilities import CountsConfusion
 
 _STEP = 1e-5  # of shares, for numerical gradients
 _MOST_CELLS = 2_000_000  # of matrices that are evaluated at once

@@ -16,9 +16,10 @@ from numpy.typing import ArrayLike
 
 from metricwise._state import stored_fields
 from metricwise._typing import Floats
-from metricwise.measures.base import ConfusionRatio, DualRegion, Ratio
 from metricwise.measures.checks import check_positive
 from metricwise.measures.confusion import ConfusionOfTables
+from metricwise.measures.multiclass_capabilities import ConfusionRatio
+from metricwise.measures.rate_capabilities import DualRegion, Ratio
 from metricwise.measures.tables import SymmetricTableMeasure, TableMeasure, divide
 
 _LEAST_SPREAD = 1e-9  # of shares, where truth or prediction is a single class and slopes are unbounded

@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 
 from metricwise._state import stored_fields
 from metricwise._typing import Floats
-from metricwise.measures.base import Ratio
 from metricwise.measures.function_measures import FunctionMeasure
 from metricwise.measures.functions import PROBE, RatioFunction, TableFunction, evaluate_function
+from metricwise.measures.rate_capabilities import Ratio
 from metricwise.measures.tables import contingency_table, divide
 
 _EXACT = 1e-9  # relative difference within which a function counts as linear, or as a total

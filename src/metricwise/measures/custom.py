@@ -8,7 +8,6 @@ import numpy as np
 
 from metricwise._state import stored_fields
 from metricwise._typing import Floats
-from metricwise.measures.base import Ratio
 from metricwise.measures.costs import ContingencyCost, make_cost
 from metricwise.measures.function_measures import FunctionMeasure
 from metricwise.measures.functions import (
@@ -19,6 +18,7 @@ from metricwise.measures.functions import (
     check_values,
     takes_arrays,
 )
+from metricwise.measures.rate_capabilities import Ratio
 
 
 @stored_fields(version=1)

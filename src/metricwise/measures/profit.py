@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike
 
 from metricwise._state import stored_fields
 from metricwise._typing import Floats, Mask
-from metricwise.measures.base import Ratio
 from metricwise.measures.checks import check_labels
 from metricwise.measures.expressions import parse_expression
+from metricwise.measures.rate_capabilities import Ratio
 from metricwise.measures.tables import EvaluatesTable, divide
 
 OUTCOMES = ("tp", "fp", "fn", "tn")

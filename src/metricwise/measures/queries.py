@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from metricwise._typing import Floats, Integers
-from metricwise.measures.base import GradesRelevance, Measure, Ranks
+from metricwise.measures.base import Measure
 from metricwise.measures.checks import (
     check_finite,
     check_one_dimensional,
@@ -18,6 +18,7 @@ from metricwise.measures.checks import (
     check_same_length,
     check_weights,
 )
+from metricwise.measures.ranking_capabilities import GradesRelevance, Ranks
 from metricwise.measures.registry import get_measure
 
 _MOST_SHOWN = 5  # grades in a message

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from metricwise._state import stored_fields
-from metricwise.measures.base import Response, RocRegion
+from metricwise.measures.base import Response
+from metricwise.measures.ranking_capabilities import RocRegion
 from metricwise.measures.thresholds import ScoreGroups, group_by_score
 
 

@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike
 
 from metricwise._state import stored_fields
 from metricwise._typing import Floats
-from metricwise.measures.base import DualRegion
 from metricwise.measures.confusion import ConfusionOfTables, count_confusion
+from metricwise.measures.rate_capabilities import DualRegion
 from metricwise.measures.tables import SymmetricTableMeasure, divide
 
 _LEAST_RECALL = 1e-6  # below which slopes are those of this recall, since they grow without bound

@@ -20,7 +20,8 @@ import numpy as np
 
 from metricwise._typing import Floats
 from metricwise.kernels import selection, tables
-from metricwise.measures.base import CountsTable, Ratio, RatioOfRates, is_monotone
+from metricwise.measures.base import CountsTable, is_monotone
+from metricwise.measures.rate_capabilities import Ratio, RatioOfRates
 from metricwise.oracles.base import Classes, Cut, CutLabelling, MarginOracle, bound_table, cut_after
 from metricwise.rounding import gamma
 from metricwise.threads import run_both

@@ -7,17 +7,9 @@ import numpy as np
 from metricwise._typing import Floats
 from metricwise.kernels import tables
 from metricwise.measures import GMean, HMean, MinRate, QMean
-from metricwise.measures.base import (
-    CountsTable,
-    GainsByRank,
-    HasViolatedLabelling,
-    Measure,
-    RanksPairs,
-    RatioOfRates,
-    RestrictsLabellings,
-    RocRegion,
-    is_monotone,
-)
+from metricwise.measures.base import CountsTable, HasViolatedLabelling, Measure, RestrictsLabellings, is_monotone
+from metricwise.measures.ranking_capabilities import GainsByRank, RanksPairs, RocRegion
+from metricwise.measures.rate_capabilities import RatioOfRates
 from metricwise.oracles.base import Classes, Oracle
 from metricwise.oracles.contingency import AdditiveOracle, RatioShape, TableOracle, ratio_constants, scan_for_ratio
 from metricwise.oracles.generic import GenericOracle

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from metricwise._typing import Floats
 from metricwise.kernels import pairs, partial_area, selection
-from metricwise.measures.base import RocRegion
+from metricwise.measures.ranking_capabilities import RocRegion
 from metricwise.oracles.base import TIED, Classes, MarginOracle, cut_after
 from metricwise.oracles.ranking import PairLabelling
 from metricwise.threads import run_both

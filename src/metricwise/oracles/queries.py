@@ -1,7 +1,7 @@
 """Queries: the most violated ranking of each, one oracle for all (Yue et al. 2007, SVM-map).
 
 The slack is a mean over queries. Where relevance has more than two grades, the loss of a query is a mean of losses of
-two grades, one for each level (`metricwise.measures.base.GradesRelevance`), and its slack the same mean of theirs: an
+two grades, one for each level (`metricwise.measures.ranking_capabilities.GradesRelevance`), and its slack the same mean of theirs: an
 upper bound of the loss, found exactly. So a problem is a list of weighted lists of positives and negatives, each with
 a most violated ranking of its own (`metricwise.oracles.rank_gains`).
 """
@@ -16,8 +16,8 @@ import numpy as np
 
 from metricwise._typing import Floats, Indices, Integers
 from metricwise.kernels import pairs, queries, rank_gains, selection
-from metricwise.measures.base import GradesRelevance
 from metricwise.measures.rank_gains import NDCG, AveragePrecision, ReciprocalRank
+from metricwise.measures.ranking_capabilities import GradesRelevance
 from metricwise.oracles.base import TIED, Classes, MarginOracle
 from metricwise.oracles.rank_gains import RankGainOracle
 from metricwise.oracles.ranking import PairLabelling

@@ -40,7 +40,9 @@ import numpy as np
 from metricwise._typing import Floats
 from metricwise.kernels import selection, shares
 from metricwise.measures import PRBEP, Accuracy, BalancedAccuracy, Measure, RecallAtK, RocAuc
-from metricwise.measures.base import HasViolatedLabelling, RanksPairs, RatioOfRates, RestrictsLabellings
+from metricwise.measures.base import HasViolatedLabelling, RestrictsLabellings
+from metricwise.measures.ranking_capabilities import RanksPairs
+from metricwise.measures.rate_capabilities import RatioOfRates
 from metricwise.oracles.base import Classes
 from metricwise.oracles.smooth import SquaredPairHinge
 from metricwise.rounding import LONG_ROUNDING, STEPS, gamma

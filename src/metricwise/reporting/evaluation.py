@@ -19,7 +19,8 @@ from metricwise.decisions.multiclass import average_measure
 from metricwise.decisions.targets import choose_positive_class
 from metricwise.measures import Averaged, BalancedAccuracy, Measure, RestrictsLabellings
 from metricwise.measures.averages import is_sample_average, matrix_table
-from metricwise.measures.base import CountsTable, IsCost, Table, needs_whole_matrix, show_value
+from metricwise.measures.base import CountsTable, IsCost, Table, show_value
+from metricwise.measures.multiclass_capabilities import needs_whole_matrix
 from metricwise.reporting.predictions import NOUNS, Predictions
 from metricwise.reporting.resampling import distinct_codes, distinct_patterns, draw_weights
 from metricwise.reporting.steps import Steps

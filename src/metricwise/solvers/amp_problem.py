@@ -31,7 +31,8 @@ from metricwise._state import stored_fields
 from metricwise._typing import Floats
 from metricwise.designs import Design
 from metricwise.measures import Accuracy
-from metricwise.measures.base import HasViolatedLabelling, Measure, Ratio, RatioOfRates
+from metricwise.measures.base import HasViolatedLabelling, Measure
+from metricwise.measures.rate_capabilities import Ratio, RatioOfRates
 from metricwise.oracles.base import Classes
 from metricwise.oracles.contingency import AdditiveOracle
 from metricwise.results import Certificate

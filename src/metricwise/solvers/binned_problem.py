@@ -19,7 +19,8 @@ from metricwise.designs.labelled import Bins, Edges
 from metricwise.designs.remote_design import RemoteDesign
 from metricwise.designs.remote_scores import BinCoefficients, RemoteScores, ScoreHistogram
 from metricwise.measures import get_measure, registered_names
-from metricwise.measures.base import Measure, find_roc_region, loss_size
+from metricwise.measures.base import Measure
+from metricwise.measures.ranking_capabilities import find_roc_region, loss_size
 from metricwise.oracles import make_oracle
 from metricwise.oracles.factory import has_fast_oracle
 from metricwise.oracles.histogram import Bracket, ClassScores, bracket_slack, refine_edges

@@ -16,7 +16,8 @@ from __future__ import annotations
 import math
 
 from metricwise.measures import Measure
-from metricwise.measures.base import ConcaveInRates, CountsTable, RatioOfRates
+from metricwise.measures.base import CountsTable
+from metricwise.measures.rate_capabilities import ConcaveInRates, RatioOfRates
 from metricwise.solvers.amp_problem import ClassCosts, make_level_ratio
 
 NEEDS = (RatioOfRates, ConcaveInRates)

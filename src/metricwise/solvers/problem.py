@@ -12,7 +12,8 @@ from metricwise._typing import Floats, Indices
 from metricwise.designs import Design
 from metricwise.designs.base import BoundsRounding, sample_sizes
 from metricwise.measures import Accuracy, HasMistakeCosts, Measure
-from metricwise.measures.base import GainsByRank, RestrictsLabellings, find_roc_region, loss_size
+from metricwise.measures.base import RestrictsLabellings
+from metricwise.measures.ranking_capabilities import GainsByRank, find_roc_region, loss_size
 from metricwise.oracles import Labelling, Oracle, make_oracle
 from metricwise.oracles.base import BoundsSlack
 from metricwise.results import Certificate, Witness

@@ -42,7 +42,7 @@ class QueryProblem(MultivariateProblem):
 
     @property
     def _loss_size(self) -> float:
-        return 2.0  # of every list, as `metricwise.measures.base.loss_size` explains
+        return 2.0  # of every list, as `metricwise.measures.ranking_capabilities.loss_size` explains
 
     @property
     def _largest_coefficients(self) -> Floats:

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from metricwise.measures import Measure, RocAuc
-from metricwise.measures.base import HasViolatedLabelling, RatioOfRates
+from metricwise.measures.base import HasViolatedLabelling
+from metricwise.measures.rate_capabilities import RatioOfRates
 from metricwise.oracles.smoothed import LinearInShares
 from metricwise.solvers.amp import AMP
 from metricwise.solvers.amp_problem import make_amp_problem

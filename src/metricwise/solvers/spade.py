@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from metricwise._typing import Indices
 from metricwise.kernels import dual_regions, streaming
-from metricwise.measures.base import DualRegion, HasDualRegion
+from metricwise.measures.rate_capabilities import DualRegion, HasDualRegion
 from metricwise.solvers.point_updates import PointLearner, PointSettings
 from metricwise.solvers.stream_data import StreamData
 from metricwise.solvers.stream_state import StreamState

@@ -42,7 +42,7 @@ from metricwise.estimators.svm.training import BinaryFit, BinaryTarget, Training
 from metricwise.estimators.svm.training_file import TrainingFile
 from metricwise.io.on_disk import DiskData
 from metricwise.measures import Measure, get_measure
-from metricwise.measures.base import Ranks
+from metricwise.measures.ranking_capabilities import Ranks
 from metricwise.progress import show_progress
 from metricwise.registry import check_trainable, trains_on
 from metricwise.results import DegenerateOptimumWarning, Result, Status

@@ -14,7 +14,8 @@ from metricwise.estimators.streaming.stamp import STAMPClassifier
 from metricwise.estimators.svm.auc_svc import AUCSVC
 from metricwise.estimators.svm.multivariate_svc import MultivariateSVC
 from metricwise.measures import Averaged, HasDualRegion, RatioOfRates
-from metricwise.measures.base import HasViolatedLabelling, Ranks
+from metricwise.measures.base import HasViolatedLabelling
+from metricwise.measures.ranking_capabilities import Ranks
 
 # Settings in the order of their expected value. Samples of text have length one, so that their weights must be large.
 LOGISTIC: tuple[Settings, ...] = (

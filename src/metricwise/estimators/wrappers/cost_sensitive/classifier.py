@@ -40,7 +40,8 @@ from metricwise.estimators.wrappers.cost_sensitive.sample_costs import (
 )
 from metricwise.estimators.wrappers.plug_in import PlugInClassifier
 from metricwise.measures import Measure, get_measure, registered_names
-from metricwise.measures.base import CountsConfusion, CountsTable
+from metricwise.measures.base import CountsTable
+from metricwise.measures.multiclass_capabilities import CountsConfusion
 from metricwise.progress import show_progress
 from metricwise.solvers.class_costs import NEEDS
 

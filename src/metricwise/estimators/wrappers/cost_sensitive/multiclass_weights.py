@@ -18,8 +18,8 @@ from metricwise.decisions.comparison import CONFIDENCE, Judged
 from metricwise.decisions.confusion_choice import count_decided
 from metricwise.decisions.intervals import resampled_interval
 from metricwise.estimators.wrappers.cost_sensitive.iterations import JudgedWeights
-from metricwise.measures.base import ConcaveInRecalls
 from metricwise.measures.confusion import of_matrices
+from metricwise.measures.multiclass_capabilities import ConcaveInRecalls
 
 _LEAST_WEIGHT = 0.01  # of a class: one of weight zero cannot be learnt
 
