@@ -21,8 +21,9 @@ ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 RESULTS = ROOT / "benchmarks" / "results"
 PICTURES = [ROOT / "docs" / "_static" / f"readme_{name}.svg" for name in ("light", "dark")]
-BUILT = {"_build", "generated"}
+BUILT = {"_build", "generated", "gallery"}
 PAGES = [path for path in sorted((ROOT / "docs").rglob("*.rst")) if not BUILT & set(path.relative_to(ROOT).parts)]
+EXAMPLES = [path for path in sorted((ROOT / "examples").rglob("*")) if path.suffix in (".py", ".rst")]
 GUIDE = [path for path in PAGES if "guide" in path.relative_to(ROOT).parts]
 FENCE = re.compile(r"```(\w*)\n(.*?)```", re.DOTALL)
 GENERATED = re.compile(r"^\.\. measured: .*?^\.\. end of measurement$", re.MULTILINE | re.DOTALL)
@@ -174,7 +175,7 @@ PHRASES = re.compile(
 )
 
 
-@pytest.mark.parametrize("path", [*PAGES, ROOT / "README.md"], ids=name_of)
+@pytest.mark.parametrize("path", [*PAGES, *EXAMPLES, ROOT / "README.md"], ids=name_of)
 def test_documents_speak_in_the_words_of_the_field(path):
     text = path.read_text(encoding="utf-8")
     assert [(text.count("\n", 0, one.start()) + 1, one[0]) for one in PHRASES.finditer(text)] == []

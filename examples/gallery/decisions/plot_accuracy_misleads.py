@@ -40,7 +40,7 @@ for name, model in models.items():
     print(f"{name:28}" + ", ".join(f"{key} {value:.3f}" for key, value in zip(scores, found[name], strict=True)))
 
 # %%
-# Accuracy barely tells the three apart. F1 and the share of positives that are found do.
+# Accuracy is nearly the same for all three. F1 and the share of positives that are found differ.
 
 figure, panels = plt.subplots(1, 3, figsize=(8, 3), sharey=True, layout="constrained")
 rows = list(found)[::-1]

@@ -64,7 +64,7 @@ panel.set(xlabel="accuracy", xlim=(0.45, 1.02), ylim=(1.5, -0.7))
 plt.show()
 
 # %%
-# Without groups the model promises an accuracy above 0.9 and reaches less than 0.75. With groups, the truth lies in
+# Without groups the model expects an accuracy above 0.9 and reaches less than 0.75. With groups, the truth lies in
 # the interval.
 
 low, high = models["with groups"].expected_score_interval_

@@ -1,9 +1,9 @@
 """Queries: the most violated ranking of each, one oracle for all (Yue et al. 2007, SVM-map).
 
 The slack is a mean over queries. Where relevance has more than two grades, the loss of a query is a mean of losses of
-two grades, one for each level (`metricwise.measures.ranking_capabilities.GradesRelevance`), and its slack the same mean of theirs: an
-upper bound of the loss, found exactly. So a problem is a list of weighted lists of positives and negatives, each with
-a most violated ranking of its own (`metricwise.oracles.rank_gains`).
+two grades, one for each level (`metricwise.measures.ranking_capabilities.GradesRelevance`), and its slack the same
+mean of theirs: an upper bound of the loss, found exactly. So a problem is a list of weighted lists of positives and
+negatives, each with a most violated ranking of its own (`metricwise.oracles.rank_gains`).
 """
 
 from __future__ import annotations

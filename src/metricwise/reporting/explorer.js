@@ -120,7 +120,7 @@
       problem = problems[Number(chooser.value)];
       slider.max = problem.t.length - 1;
       for (const part of document.querySelectorAll("[data-problem]")) part.hidden = part.dataset.problem !== chooser.value;
-      go(problem.start, `${problem.name} against the rest. `);
+      go(problem.start, `${problem.name} vs the rest. `);
     });
   }
 })();
