@@ -1,4 +1,4 @@
-"""Faults of a cluster while MetricClassifier trains on a Dask collection: real processes, each case three times."""
+"""Faults of a cluster while MetricClassifier trains on a Dask collection, with real processes, each three times."""
 
 from __future__ import annotations
 

@@ -238,6 +238,7 @@ def _train_on_disk(
         "" if algorithm == algorithms.AUTO else ", numbers are used unscaled: scale the features if their ranges differ"
     )
     console.note(f"{table.recognised}{scaling}")
+    assert table.y is not None
     if settings.pos_label is not None:
         settings = replace(settings, pos_label=algorithms.parse_label(settings.pos_label, np.unique(table.y).tolist()))
     if algorithms.find_algorithm(algorithm).has_checkpoints:

@@ -89,8 +89,8 @@ def fit_on_disk(
         How many samples and seconds the training may take.
     """
     lightgbm, clock = import_package("lightgbm", INSTALL_BOOSTERS), Clock(offer.seconds)
-    classes = np.unique(y)
-    labels, source = np.searchsorted(classes, y).astype(np.int32), DiskSource(reader, 1)
+    classes, source = np.unique(y), DiskSource(reader, 1)
+    labels: Any = np.searchsorted(classes, y).astype(np.int32)  # smaller than `Integers`
     binned = _draw_binned(labels, classes.size, min(_BINNED_SAMPLES, reader.most_gathered))
     some = source.gather(binned)
     # Its classifier cannot be given data sets: the booster takes the place of that of one iteration on some samples.
@@ -105,20 +105,25 @@ def fit_on_disk(
     if n_samples <= offer.fewest:
         return None
     samples = np.arange(labels.size) if n_samples == labels.size else draw_part(labels, None, n_samples, offer.seed)
-    own_labels, own = labels[samples], None if weights is None else weights[samples]
-    if model.learner_.class_weight is not None:
-        of_classes = compute_sample_weight(model.learner_.class_weight, own_labels)
-        own = of_classes if own is None else own * of_classes
+    own = _weigh_samples(model.learner_.class_weight, labels[samples], None if weights is None else weights[samples])
     parts = (part for _, part in source.take(samples))
     sizes = np.diff(np.searchsorted(samples, source.bounds))
     sequences = _list_sequences(lightgbm, parts, sizes[sizes > 0].tolist())
-    data = lightgbm.Dataset(sequences, own_labels, weight=own, reference=bins, params=parameters)
+    data = lightgbm.Dataset(sequences, labels[samples], weight=own, reference=bins, params=parameters)
     booster = lightgbm.train(
         parameters, data, num_boost_round=n_rounds, callbacks=[_stop_in_time(lightgbm, clock, offer.seconds)]
     )
     model.learner_._Booster = booster
     model.learner_.set_params(n_estimators=booster.current_iteration())
     return model.set_params(settings=learner.settings, n_jobs=learner.n_jobs), int(samples.size)
+
+
+def _weigh_samples(class_weight: Any, labels: Integers, weights: Floats | None) -> Floats | None:
+    """Return the weights of samples, multiplied by those of their classes; None if all are one."""
+    if class_weight is None:
+        return weights
+    of_classes: Floats = compute_sample_weight(class_weight, labels)
+    return of_classes if weights is None else weights * of_classes
 
 
 class Pace(NamedTuple):

@@ -198,7 +198,9 @@ def _train_on_all(
         seconds = _divide_time(left, n_others, training.is_booster(one.estimator))
         fitted = _fit_in_time(training, one, seconds, selected.halving.schedule, stage)
         if fitted is None:
-            left_out.append(f"- {one.title}: there was no time to train it on all samples.")
+            plans = training.plans_its_time(one.estimator)
+            what = "no room or time to train it on more" if plans else "no time to train it on all"
+            left_out.append(f"- {one.title}: there was {what} samples.")
         else:
             trained.append(Trained(one.run, one.title, *fitted))
             release_freed_memory()
