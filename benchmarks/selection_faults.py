@@ -1,4 +1,4 @@
-"""Faults of a cluster while MetricClassifier trains on a Dask collection, with real processes, each three times."""
+"""Faults of a cluster while MetricClassifier trains on a Dask collection, with real processes, each five times."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from metricwise.estimators.selection.beyond_memory import limits
 from metricwise.estimators.selection.beyond_memory.choosing import HeldOutSamples
 from metricwise.estimators.selection.beyond_memory.learners import FullTraining
 
-RUNS, QUICK_RUNS = 3, 1
+RUNS, QUICK_RUNS = 5, 1
 N_SAMPLES, N_FEATURES, N_CHUNKS = 40_000, 10, 8
 N_COMPARED = 5000  # samples that candidates are compared on, so that finalists are trained on more
-DELAY = 0.02  # seconds after the start of a stage, times the number of the run
+DELAY = 0.01  # seconds after the start of a stage, times the number of the run
 RECONNECTING = "5s"  # that clients try to reach a lost scheduler, 30 seconds by default
 
 # What fit does on the cluster, by the method that starts it; the sample is compared in the process of fit.

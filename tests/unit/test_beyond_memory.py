@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.metrics import f1_score, recall_score
@@ -23,6 +23,7 @@ import metricwise.io
 from metricwise import MetricClassifier, MultivariateSVC, Profit, STAMPClassifier
 from metricwise.decisions.binary import ThresholdRule
 from metricwise.decisions.decision import Calibration
+from metricwise.decisions.scoring import fit_copy
 from metricwise.decisions.tasks import make_task
 from metricwise.designs.disk_views import SelectedSamples, TransformedSamples
 from metricwise.estimators.selection.beyond_memory import boosters, fitting
@@ -365,3 +366,16 @@ def test_labels_of_all_samples_are_what_opening_a_file_takes(tmp_path):
         MultivariateSVC("f1").fit(samples)
     with pytest.raises(ValueError, match=r"labels and the like take 30 bytes per row.* memory_limit='3[56]\dMB'"):
         metricwise.io.open(tmp_path / "X.npy", memory_limit="330MB")
+
+
+class LinearModelOfDask(BaseEstimator):
+    """Like those of dask-ml, it does not say which classes it has learnt."""
+
+    __module__ = "dask_ml.linear_model"
+
+    def fit(self, X, y):
+        return self
+
+
+def test_learners_made_for_dask_know_their_classes():
+    assert fit_copy(LinearModelOfDask(), X, Y, None).classes_.tolist() == ["no", "yes"]
