@@ -94,7 +94,7 @@ def test_the_model_on_disk_is_that_in_memory_within_its_interval(folder, limit, 
 
 def test_finalists_are_trained_on_everything_but_held_out_samples(folder):
     """The preprocessing is that of the sample; the model is that of scikit-learn on all samples to learn from."""
-    parts = divide((Y == "yes").astype(int), np.ones(3000, dtype=bool), 500, False, seed=0)
+    parts = divide(Y, (Y == "yes").astype(int), np.ones(3000, dtype=bool), 500, False, seed=0)
     candidate = Prepared(StandardScaler(), LogisticRegression(C=0.5))
     of_sample = clone(candidate).fit(X[parts.sample], Y[parts.sample])
     stored, targets = DiskSamples(open_samples(folder)).select(parts.trained, Targets(Y, None))
@@ -186,7 +186,7 @@ def test_too_little_memory_and_unusable_samples_raise(folder, tmp_path):
         train(metricwise.io.open(tmp_path / "X.npy", target=Y))
     with pytest.raises(ValueError, match="requires y to be passed"):
         train(metricwise.io.open(folder / "X.npy"))
-    with pytest.raises(ValueError, match="a class has 5 samples, too few"):
+    with pytest.raises(ValueError, match="the class 'yes' has 5 samples, too few"):
         train(open_samples(folder, np.where(np.arange(3000) < 5, "yes", "no")))
 
 
@@ -214,7 +214,7 @@ print(float(peak) * 1024 / 1e6, model.expected_score_)
 
 def test_parts_are_disjoint_and_stratified():
     strata, has_weight = (np.arange(3000) % 10 == 0).astype(int), np.arange(3000) < 2900
-    parts = divide(strata, has_weight, 500, True, seed=3)
+    parts = divide(strata, strata, has_weight, 500, True, seed=3)
     used = np.concatenate(parts[:4])
     assert np.array_equal(np.sort(used), np.arange(2900))
     assert np.isin(parts.sample, parts.trained).all() and parts.sample.size == 500

@@ -127,7 +127,8 @@ def fit_stored(
     has_guarantee = wants_guarantee(task.aim(rule), confidence)
     if has_guarantee:
         _refuse_weights(targets.weights)
-    parts = divide(task.strata(target), has_weight, count_selected(stored.data, targets.y), has_guarantee, rule.seed)
+    most = count_selected(stored.data, targets.y)
+    parts = divide(targets.y, task.strata(target), has_weight, most, has_guarantee, rule.seed)
     if has_guarantee:
         assert confidence is not None
         task.refuse_too_few(rule, confidence, target[parts.testing])

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from metricwise._typing import Indices, Integers, Mask
+from metricwise._typing import Indices, Integers, Labels, Mask
 
 _HELD_OUT_SHARE = 0.2
 _MOST_HELD_OUT = 200_000  # unless minority samples are so few among them
@@ -38,11 +38,13 @@ class Parts(NamedTuple):
     sample: Indices
 
 
-def divide(strata: Integers, has_weight: Mask, most_sampled: int, has_guarantee: bool, seed: int) -> Parts:
+def divide(y: Labels, strata: Integers, has_weight: Mask, most_sampled: int, has_guarantee: bool, seed: int) -> Parts:
     """Return parts that have the strata in the same shares.
 
     Parameters
     ----------
+    y : array
+        Labels of all samples, for messages.
     strata : array of int
         Codes of all samples.
     has_weight : array of bool
@@ -61,7 +63,8 @@ def divide(strata: Integers, has_weight: Mask, most_sampled: int, has_guarantee:
 
     Examples
     --------
-    >>> parts = divide(np.repeat([0, 1], 50), np.ones(100, dtype=bool), 30, False, 0)
+    >>> y = np.repeat([0, 1], 50)
+    >>> parts = divide(y, y, np.ones(100, dtype=bool), 30, False, 0)
     >>> [part.size for part in parts]
     [80, 10, 10, 0, 30]
     """
@@ -78,9 +81,10 @@ def divide(strata: Integers, has_weight: Mask, most_sampled: int, has_guarantee:
         sizes = np.ceil(shares * count).astype(np.int64)
         n_trained = count - int(sizes.sum())
         if n_trained < _MINORITY_NEEDED or sizes[:2].min() < _MINORITY_NEEDED:
+            (label,) = y[[np.argmax(strata == code)]].tolist()
             raise ValueError(
-                f"a class has {count} samples, too few for training and for two held-out parts: collect more samples "
-                "of it, or load the samples if they fit into memory"
+                f"the class {label!r} has {count} samples, too few for training and for "
+                "two held-out parts: collect more samples of it, or load the samples if they fit into memory"
             )
         n_sampled = max(_MINORITY_NEEDED, round(sampled * n_trained))
         ends = np.cumsum([*sizes, n_sampled])
