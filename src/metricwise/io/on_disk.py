@@ -23,21 +23,17 @@ from metricwise.io.binary_cache import (
     write_numbers,
 )
 from metricwise.io.blocks import BUFFERS, DenseLayout, Layout, SparseLayout, read_ahead
+from metricwise.io.disk_memory import LIBRARIES, check_memory, count_bytes_per_row, count_needed
 from metricwise.io.errors import SkippedLinesWarning
 from metricwise.io.labels import restore_labels
 from metricwise.io.roles import Which
 from metricwise.io.spec import FileSpec, Format, check_count, describe_file
 from metricwise.io.streaming import STREAMED, make_stream
-from metricwise.memory import format_megabytes, parse_bytes
+from metricwise.memory import parse_bytes
 from metricwise.registry import entries, join_names
 
 _FORMATS: tuple[Format, ...] = ("npy", "npz", *STREAMED)
 
-# Memory that is taken, measured: Python with its libraries; labels and the like of all samples; and what training of a
-# linear machine takes for them (labels, weights, scores, and buffers of the oracles' sorts).
-_LIBRARIES = 320 * 10**6
-_BYTES_PER_ROW = 30
-_BYTES_PER_TRAINED_ROW = 220
 _BLOCK_BYTES = 8 * 2**20  # larger blocks are no faster to read, and exceed the processor's caches
 _SMALLEST_BLOCK = 2**16
 _GATHERED_SHARE = 0.25  # of the limit, for a subsample that is brought into memory
@@ -125,27 +121,14 @@ class DiskData:
         self._layout = layout
         self.shape, self.dtype, self.bounds = layout.shape, layout.dtype, layout.bounds
         self.is_sparse = isinstance(layout, SparseLayout)
-        self._check_memory(_BYTES_PER_ROW, "labels and the like take")
-        least = self._count_needed(_vectors_of(memory_limit, self.shape[0]))
+        check_memory(path, layout, memory_limit, is_training=False)
+        least = count_needed(layout, count_bytes_per_row(memory_limit, self.shape[0]))
         room = min(_GATHERED_SHARE * memory_limit, max(memory_limit - least, 0))
         self.most_gathered = int(min(room / layout.row_bytes, self.shape[0]))
 
     def check_training_memory(self) -> None:
         """Raise a ValueError if a linear machine cannot be trained on all samples within the memory limit."""
-        self._check_memory(_BYTES_PER_TRAINED_ROW, "training takes")
-
-    def _check_memory(self, bytes_per_row: int, what: str) -> None:
-        needed = self._count_needed(bytes_per_row)
-        if self.memory_limit < needed:
-            raise ValueError(
-                f"memory_limit={format_megabytes(self.memory_limit)} is too little for the {self.shape[0]} rows of "
-                f"{self.path}: Python with its libraries takes {format_megabytes(_LIBRARIES)}, and {what} "
-                f"{bytes_per_row} bytes per row, however wide. Give at least memory_limit={format_megabytes(needed)!r}"
-            )
-
-    def _count_needed(self, bytes_per_row: int) -> int:
-        """Return the bytes that are needed beside samples brought into memory."""
-        return int(_LIBRARIES + bytes_per_row * self.shape[0] + 2 * BUFFERS * self._layout.block_bytes)
+        check_memory(self.path, self._layout, self.memory_limit, is_training=True)
 
     def blocks(self, which: Iterable[int] | None = None) -> Iterator[tuple[int, Any]]:
         """Yield blocks of samples, each with the index of its first sample, reading ahead in another thread.
@@ -188,12 +171,6 @@ class DiskData:
             f"{join_names(entries(trains_on='stream'))}; or load the file (numpy.load, metricwise.io.read_table) if it "
             "fits into memory"
         )
-
-
-def _vectors_of(memory_limit: int, n_rows: int) -> int:
-    """Return the bytes per row that are kept free: for training, unless the limit is too small for that anyway."""
-    can_train = memory_limit >= _LIBRARIES + _BYTES_PER_TRAINED_ROW * n_rows
-    return _BYTES_PER_TRAINED_ROW if can_train else _BYTES_PER_ROW
 
 
 def open(
@@ -362,7 +339,7 @@ def _divide_into_blocks(
     n_rows = arrays[0].shape[0] if len(arrays) == 1 else arrays[2].shape[0] - 1
     if n_rows == 0 or n_features == 0:
         raise ValueError(f"{arrays[0].path} has {n_rows} rows and {n_features} columns: there is nothing to read")
-    room = (memory_limit - _LIBRARIES - _vectors_of(memory_limit, n_rows) * n_rows) // (4 * BUFFERS)
+    room = (memory_limit - LIBRARIES - count_bytes_per_row(memory_limit, n_rows) * n_rows) // (4 * BUFFERS)
     size = min(max(room, _SMALLEST_BLOCK), _BLOCK_BYTES)
     most_rows = block_rows or n_rows
     if len(arrays) == 1:
