@@ -56,8 +56,8 @@ TEXT = [
     "happened* counts the runs in which the process was killed before ``fit`` ended. *Same bits* counts those in which "
     "the scores of as many new samples and the expected measure equal those of the undisturbed training. There is no "
     "checkpoint of a selection: without its scheduler, ``fit`` raises an error that says what to do, here after the "
-    f"{RECONNECTING.removesuffix('s')} seconds for which the client tries to reconnect (30 by default), and later "
-    "while held-out samples are scored."
+    f"{RECONNECTING.removesuffix('s')} seconds for which the client tries to reconnect (30 by default), later while "
+    "held-out samples are scored."
 ]
 
 
