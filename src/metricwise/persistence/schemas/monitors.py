@@ -20,7 +20,8 @@ def _check_reference(values: Values) -> None:
     cuts, above, n = values["cuts"], values["n_above"], values["n_samples"]
     require(cuts.ndim == 1 and cuts.size >= 1 and above.shape == cuts.shape and n >= 0, _WRONG)
     require(np.all(np.isfinite(cuts)) and np.all((above >= 0.0) & (above <= n)), _WRONG)
-    columns = np.zeros(cuts.size, dtype=np.int64) if values["columns"] is None else values["columns"]
+    columns = values.get("columns")  # files of the first version have none: one column of scores
+    columns = np.zeros(cuts.size, dtype=np.int64) if columns is None else columns
     require(columns.shape == cuts.shape and columns.dtype.kind == "i" and columns.min() >= 0, _WRONG)
     steps = np.diff(columns)
     require(np.all((steps > 0) | ((steps == 0) & (np.diff(cuts) > 0.0))), _WRONG)
