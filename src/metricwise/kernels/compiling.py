@@ -1,9 +1,11 @@
 """How kernels are compiled."""
 
+import gc
 from functools import partial
 from typing import Any
 
 import numba as nb
+from numba.core import event
 
 # Division by zero gives infinity or NaN: a fifth of the time to compile would go into checks that raise exceptions. No
 # entry points for C, which nobody calls.
@@ -18,3 +20,35 @@ kernel: Any = partial(_compile, cache=True)
 # contains it. It is optimised anew with every function that calls it, directly or not, so helpers call few others. For
 # the same reason they compare instead of calling max or min, which numba compiles as functions, too.
 helper: Any = _compile(no_cpython_wrapper=True)
+
+
+class _PausedCollector(event.Listener):  # type: ignore[misc]  # numba has no types
+    """Pause Python's collector of reference cycles while a kernel of this package is compiled.
+
+    The compiler makes millions of objects and few cycles: a fifth of the time to compile would go into looking for
+    them. numba holds its lock during these events, so that they nest and never interleave.
+    """
+
+    def __init__(self) -> None:
+        self._depth = 0
+        self._resumes = False
+
+    def on_start(self, event: Any) -> None:
+        if _is_own(event):
+            if self._depth == 0:
+                self._resumes = gc.isenabled()
+                gc.disable()
+            self._depth += 1
+
+    def on_end(self, event: Any) -> None:
+        if _is_own(event):
+            self._depth -= 1
+            if self._depth == 0 and self._resumes:
+                gc.enable()
+
+
+def _is_own(event: Any) -> bool:
+    return str(event.data["dispatcher"].py_func.__module__).startswith("metricwise.")
+
+
+event.register("numba:compile", _PausedCollector())
