@@ -17,6 +17,8 @@ from scipy import sparse
 import metricwise.io
 from metricwise import MultivariateSVC
 from metricwise.designs import make_design
+from metricwise.designs.disk_views import TransformedSamples
+from metricwise.io.arrays import locate_npz_member
 from tests.unit.disk_files import NAMES, X, Y, write_npy, write_samples
 
 RNG = np.random.default_rng(1)
@@ -348,6 +350,56 @@ def test_a_file_changed_after_opening_raises(npy):
     np.save(npy, 2 * X)
     with pytest.raises(ValueError, match=r"has changed since it was opened: call metricwise\.io\.open again"):
         MultivariateSVC("f1").fit(samples)
+
+
+@pytest.mark.parametrize("is_replaced", [False, True])
+def test_a_file_changed_during_the_last_pass_raises(is_replaced, npy):
+    samples = metricwise.io.open(npy, block_rows=1000)
+    blocks = samples.blocks()
+    next(blocks)
+    time.sleep(0.01)
+    if is_replaced:
+        np.save(npy.parent / "new.npy", 2 * X)
+        os.replace(npy.parent / "new.npy", npy)
+    else:
+        np.save(npy, 2 * X)
+    with pytest.raises(ValueError, match=r"X\.npy has changed since it was opened: call metricwise\.io\.open again"):
+        list(blocks)
+
+
+def test_a_file_removed_during_a_pass_is_read_to_its_end(npy):
+    samples = metricwise.io.open(npy, block_rows=1000)
+    blocks = samples.blocks()
+    next(blocks)
+    os.remove(npy)
+    assert len(list(blocks)) == 2
+
+
+@pytest.mark.parametrize("part", ["indices", "indptr"])
+def test_every_block_that_is_read_is_checked(part, tmp_path):
+    """Compiled code follows the indices of every read, whatever an earlier one has found."""
+    path = tmp_path / "X.npz"
+    sparse.save_npz(path, sparse.csr_matrix(X), compressed=False)
+    samples = metricwise.io.open(path, block_rows=1000)
+    list(samples.blocks())
+    array, before = locate_npz_member(str(path), part), path.stat()
+    with path.open("r+b") as file:
+        file.seek(array.offset + 100 * array.dtype.itemsize)
+        file.write(np.full(20, 2**30, array.dtype).tobytes())
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))  # as if written within the resolution of the clock
+    with pytest.raises(ValueError, match=r"X\.npz is damaged: in rows 0 to 999, ind.*Write it again"):
+        list(samples.blocks())
+
+
+def test_matrices_that_a_transform_returns_are_checked(npy):
+    def transform(block):
+        found = sparse.csr_matrix(block)
+        if len(block) > 1:
+            found.indices[7] = 6
+        return found
+
+    with pytest.raises(ValueError, match="not a valid CSR matrix"):
+        list(TransformedSamples(metricwise.io.open(npy), transform).blocks())
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])

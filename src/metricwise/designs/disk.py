@@ -41,7 +41,10 @@ class BlockReader(PartitionedData, Protocol):
     def sample_weight(self) -> Any: ...
 
     def blocks(self, which: Iterable[int] | None = None) -> Iterator[tuple[int, Any]]:
-        """Yield the first sample of every block and the block, which is valid until the next one is read."""
+        """Yield the first sample of every block and the block, which is valid until the next one is read.
+
+        Every entry of a CSR matrix lies within its shape: compiled code follows the indices unchecked.
+        """
         ...
 
 
@@ -120,7 +123,7 @@ class DiskSource:
 
     def _designs(self, chunks: Indices) -> Iterator[tuple[int, Any, MatrixDesign]]:
         for first, block in self.reader.blocks(chunks.tolist()):
-            yield first, block, make_matrix_design(block, threads=self.threads)
+            yield first, block, make_matrix_design(block, threads=self.threads, is_checked=True)
 
     def _check_if_huge(self, products: Floats, first: int, block: Any) -> None:
         """Check a block whose products show that it may hold what cannot be computed with."""

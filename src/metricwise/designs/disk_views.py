@@ -10,6 +10,7 @@ from scipy import sparse
 
 from metricwise._typing import Indices
 from metricwise.designs.disk import BlockReader
+from metricwise.designs.matrix import check_positions
 
 
 class SelectedSamples:
@@ -78,4 +79,8 @@ class TransformedSamples:
 
     def _convert(self, block: Any) -> Any:
         found = self._transform(block)
-        return found.tocsr() if sparse.issparse(found) else np.ascontiguousarray(found)
+        if not sparse.issparse(found):
+            return np.ascontiguousarray(found)
+        matrix = found.tocsr()
+        check_positions(matrix)
+        return matrix

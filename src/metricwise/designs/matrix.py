@@ -306,18 +306,25 @@ def make_design(X: Any, *, intercept: float = 0.0, threads: int = 1) -> Design:
     return make_matrix_design(X, intercept=intercept, threads=threads)
 
 
-def make_matrix_design(X: Any, *, intercept: float = 0.0, threads: int = 1) -> MatrixDesign:
-    """Return the design of an array or a CSR matrix."""
+def make_matrix_design(X: Any, *, intercept: float = 0.0, threads: int = 1, is_checked: bool = False) -> MatrixDesign:
+    """Return the design of an array or a CSR matrix.
+
+    ``is_checked`` states that every entry of a CSR matrix is known to lie within its shape, as in the blocks of a
+    `BlockReader`: they are not checked twice.
+    """
     samples = np.arange(X.shape[0], dtype=np.int64)
     if sparse.issparse(X):
         if X.format != "csr":
             raise TypeError(f"sparse X must be in CSR format, got {X.format!r}: convert it with X.tocsr()")
-        _check_positions(X)
+        if not is_checked:
+            check_positions(X)
+        if X.indices.dtype != X.indptr.dtype:  # for which there would be other compiled functions
+            X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
         return SparseDesign(X, samples, intercept, threads)
     return DenseDesign(np.asarray(X), samples, intercept, threads)
 
 
-def _check_positions(X: Any) -> None:
+def check_positions(X: Any) -> None:
     """Raise a ValueError unless all entries of a CSR matrix are where its shape says: compiled code follows them.
 
     SciPy does not check the positions in arrays that a matrix is made of, or that were changed later.
@@ -329,8 +336,6 @@ def _check_positions(X: Any) -> None:
         raise ValueError(
             f"X is not a valid CSR matrix ({error}): its indices or indptr are damaged; build it again from its entries"
         ) from None
-    if X.indices.dtype != X.indptr.dtype:  # for which there would be other compiled functions
-        X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
 
 
 def append_columns(X: Any, columns: Floats) -> Any:

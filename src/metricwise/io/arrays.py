@@ -8,7 +8,7 @@ import os
 import struct
 import zipfile
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from io import FileIO
 from typing import IO, Any
@@ -71,15 +71,29 @@ class StoredArray:
 
 @contextmanager
 def open_arrays(arrays: list[StoredArray]) -> Iterator[list[FileIO]]:
-    """Open the files of some arrays, unbuffered; raise a ValueError if one has changed since it was located."""
+    """Open the files of some arrays, unbuffered; raise a ValueError if one has changed since it was located.
+
+    They are compared again after the last read, so that samples of two versions of a file never make one result.
+    """
     with ExitStack() as stack:
-        files = []
-        for array in arrays:
-            file = stack.enter_context(builtins.open(array.path, "rb", buffering=0))
-            if _stamp(os.fstat(file.fileno())) != array.stamp:
-                raise ValueError(f"{array.path} has changed since it was opened: call metricwise.io.open again")
-            files.append(file)
-        yield files
+        files = [stack.enter_context(builtins.open(array.path, "rb", buffering=0)) for array in arrays]
+        _refuse_changed(arrays, files)
+        try:
+            yield files
+        except ValueError:  # a file that is being written looks damaged
+            _refuse_changed(arrays, files)
+            raise
+        _refuse_changed(arrays, files)
+
+
+def _refuse_changed(arrays: list[StoredArray], files: list[FileIO]) -> None:
+    """Raise a ValueError if an open file was written to, or another one has taken its name."""
+    for array, file in zip(arrays, files, strict=True):
+        found = [os.fstat(file.fileno())]
+        with suppress(FileNotFoundError):  # one that was removed is intact while it is open
+            found.append(os.stat(array.path))
+        if any(_stamp(each) != array.stamp for each in found):
+            raise ValueError(f"{array.path} has changed since it was opened: call metricwise.io.open again")
 
 
 def read_stamp(path: str) -> tuple[int, int]:

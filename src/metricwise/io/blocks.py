@@ -125,7 +125,6 @@ class SparseLayout:
         if not fits or any(array.dtype not in (np.int32, np.int64) for array in (indices, indptr)):
             raise ValueError(f"{data.path} is no CSR matrix of shape {shape}: its arrays do not fit together")
         self.bounds, self._entry_bounds = self._divide(block_bytes, block_rows)
-        self._is_checked = np.zeros(len(self.bounds) - 1, dtype=np.bool_)
 
     @property
     def row_bytes(self) -> float:
@@ -159,14 +158,12 @@ class SparseLayout:
         data, indices = (self._arrays[k].read(files[k], first, last, buffers[k]) for k in (0, 1))
         indptr = self._arrays[2].read(files[2], start, stop + 1, buffers[2])
         indptr -= first
-        if not self._is_checked[block]:  # compiled code uses the indices unchecked
-            try:
-                check_csr_arrays(data, indices, indptr, (stop - start, self.shape[1]))
-            except ValueError as error:
-                raise ValueError(
-                    f"{self._arrays[1].path} is damaged: in rows {start} to {stop - 1}, {error}. Write it again"
-                ) from None
-            self._is_checked[block] = True
+        try:  # compiled code follows the indices unchecked, and the file may have changed since the block was last read
+            check_csr_arrays(data, indices, indptr, (stop - start, self.shape[1]))
+        except ValueError as error:
+            raise ValueError(
+                f"{self._arrays[1].path} is damaged: in rows {start} to {stop - 1}, {error}. Write it again"
+            ) from None
         matrix = sparse.csr_matrix((stop - start, self.shape[1]), dtype=self.dtype)
         matrix.data, matrix.indices, matrix.indptr = data, indices, indptr
         return matrix
