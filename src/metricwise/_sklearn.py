@@ -59,7 +59,7 @@ TREE_MODULE = "sklearn.tree._tree"
 SEARCH_MODULE = "sklearn.model_selection._search"
 
 # Beyond, products of weights vanish, or one sample is lost in the total by rounding.
-_LEAST_WEIGHT, _LEAST_SHARE, _LARGEST_TOTAL_WEIGHT = 1e-50, 1e-12, 1e14
+_LEAST_WEIGHT, _LEAST_SHARE, LARGEST_TOTAL_WEIGHT = 1e-50, 1e-12, 1e14
 
 
 def check_sample_weight(sample_weight: Any, X: Any, *, allow_all_zero_weights: bool = False) -> NDArray[np.float64]:
@@ -100,11 +100,11 @@ def check_weight_range(weights: NDArray[np.float64]) -> None:
     with np.errstate(over="ignore"):
         total = float(weights.sum())
     least, most = float(weights.min(initial=np.inf, where=weights > 0.0)), float(weights.max(initial=0.0))
-    if total == 0.0 or (least >= max(_LEAST_WEIGHT, _LEAST_SHARE * most) and total <= _LARGEST_TOTAL_WEIGHT):
+    if total == 0.0 or (least >= max(_LEAST_WEIGHT, _LEAST_SHARE * most) and total <= LARGEST_TOTAL_WEIGHT):
         return
     raise ValueError(
         f"the positive weights are between {least:g} and {most:g}, {total:g} in total, but a sample counts as many "
-        f"times as its weight: they may add up to {_LARGEST_TOTAL_WEIGHT:g}, and none may be below {_LEAST_WEIGHT:g} "
+        f"times as its weight: they may add up to {LARGEST_TOTAL_WEIGHT:g}, and none may be below {_LEAST_WEIGHT:g} "
         f"or {_LEAST_SHARE:g} of the largest. Divide the weights by their mean, and set negligible ones to 0"
     )
 

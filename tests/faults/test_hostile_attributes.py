@@ -189,6 +189,37 @@ def test_streams_with_more_states_than_problems_are_refused(files: dict[str, Pat
     assert_load_raises(path, "weights, thresholds and classes do not fit together")
 
 
+@pytest.mark.parametrize(
+    ("name", "array", "value"),
+    [
+        ("RunningCalibration", "counts", 1e300),
+        ("RunningCalibration", "counts", 1e17),
+        ("RunningCalibration", "positives", 100.0),
+        ("RunningCalibration", "slopes", 1e200),
+        ("RunningCounts", "counts", 1e16),
+        ("RunningCounts", "pending", 1e300),
+    ],
+    ids=str,
+)
+def test_sums_beyond_those_of_streams_are_refused(
+    files: dict[str, Path], tmp_path: Path, name: str, array: str, value: float
+) -> None:
+    header, tree, arrays = read_archive(files["online"])
+    (running,) = (entry for entry in tree["entries"] if entry.get("class") == f"metricwise.{name}")
+    arrays[tree["entries"][running["fields"][array]["at"]]["number"]][:] = value
+    path = tmp_path / "x.mw"
+    path.write_bytes(write_archive(header, tree, arrays))
+    assert_load_raises(path, "its running counts, rules and classes do not fit together")
+
+
+@pytest.mark.parametrize("changed", [{"squares": 1e300}, {"position": 1 << 50, "renewal": 1 << 51}], ids=str)
+def test_counts_beyond_those_of_streams_are_refused(
+    files: dict[str, Path], tmp_path: Path, changed: dict[str, Any]
+) -> None:
+    path = _change(files["online"], "RunningCounts", tmp_path / "x.mw", **changed)
+    assert_load_raises(path, "its running counts, rules and classes do not fit together")
+
+
 def test_streams_that_count_scores_which_they_lack_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "x.mw"
     mw.save(mw.MiniBatchSVC("f1").partial_fit(stock.X[:9], stock.y[:9], classes=[0, 1]), path)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -12,6 +14,8 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neural_network import MLPClassifier
 
 import metricwise as mw
+from metricwise.decisions.running_calibration import RunningCalibration
+from metricwise.decisions.running_counts import LARGEST_SUM, MOST_SAMPLES
 from metricwise.decisions.tasks import task_of_classes
 from metricwise.estimators.streaming import online
 from metricwise.estimators.streaming.online_learning import predict_chances
@@ -179,6 +183,40 @@ def test_sample_weights_count():
     given = mw.OnlineMetricClassifier(MLPClassifier((4,), random_state=0)).fit(X, Y, sample_weight=half.astype(float))
     left_out = mw.OnlineMetricClassifier(MLPClassifier((4,), random_state=0))
     assert given.result_.n_samples == left_out.fit(X[half == 1], Y[half == 1]).result_.n_samples == 1500
+
+
+def test_weights_that_lose_samples_by_rounding_are_refused_before_they_add_up():
+    model = mw.OnlineMetricClassifier(GaussianNB()).partial_fit(X, Y, [0, 1], np.full(len(Y), 2e10))
+    before = model.confusion_.copy()
+    with pytest.raises(ValueError, match=r"sample_weight adds up to 6e\+13 after .* in the stream so far"):
+        model.partial_fit(X, Y, sample_weight=np.full(len(Y), 2e10))
+    np.testing.assert_array_equal(model.confusion_, before)
+
+
+def test_a_stream_ends_where_its_samples_cannot_be_counted():
+    model = mw.OnlineMetricClassifier(GaussianNB()).partial_fit(X, Y, [0, 1])
+    running = replace(model._model.decision.running, position=MOST_SAMPLES - 10, renewal=MOST_SAMPLES)
+    model._model = replace(model._model, decision=replace(model._model.decision, running=running))
+    model.partial_fit(X[:10], Y[:10])
+    with pytest.raises(ValueError, match="1 more samples after 100000000000000 exceed"):
+        model.partial_fit(X[:1], Y[:1])
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_a_calibration_of_counts_that_overflow_is_refused():
+    calibration = RunningCalibration.start(1)
+    calibration.counts[:] = 1e300
+    with pytest.raises(ValueError, match="too large for finite lines"):
+        calibration.renew(1.0)
+
+
+def test_a_calibration_of_the_largest_counts_tells_samples_apart():
+    calibration = RunningCalibration.start(1)
+    calibration.counts[:, 40] = calibration.positives[:, 40] = LARGEST_SUM
+    for _ in range(50):
+        calibration = calibration.renew(1.0)
+        calibration = replace(calibration, counts=calibration.counts / 0.8, positives=calibration.positives / 0.8)
+    assert np.all(np.diff(calibration(np.linspace(-9.0, -8.0, 5)[:, None]), axis=0) > 0.0)
 
 
 def test_a_stream_may_begin_with_samples_without_weight():

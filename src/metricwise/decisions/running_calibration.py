@@ -18,6 +18,7 @@ _SMALLEST, _LARGEST = np.exp(-_LIMIT), 1.0 - 1e-13
 _RECENT = 0.8  # share of the counts kept at a renewal: the learner that gave older probabilities was another
 _STEPS, _LONGEST_STEP = 2, 1.0  # of Newton's method at a renewal
 _FLATTEST = 1e-3
+STEEPEST = 1e6  # slope or intercept; lines of samples stay far below, as each has a weight against it
 
 
 @stored_fields(version=1)
@@ -82,6 +83,11 @@ class RunningCalibration:
         slopes, intercepts = self.slopes, self.intercepts
         for _ in range(_STEPS):
             slopes, intercepts = self._improve(slopes, intercepts)
+        if not (np.isfinite(slopes).all() and np.isfinite(intercepts).all()):
+            raise ValueError(
+                f"the calibration of the stream has counts up to {self.counts.max():g}, too large for finite lines: "
+                "divide the sample weights by their mean, and train a new model"
+            )
         share = kept * _RECENT
         return RunningCalibration(share * self.counts, share * self.positives, slopes, intercepts)
 

@@ -8,11 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from metricwise._sklearn import LARGEST_TOTAL_WEIGHT
 from metricwise._state import stored_fields
 from metricwise._typing import Floats, Integers
 
 _RENEWALS = 8  # the rule is never older than 1/8 of the samples that count
 _PRIOR = 1.0  # samples in every cell of a class's own table before the first one
+MOST_SAMPLES = int(LARGEST_TOTAL_WEIGHT)  # of a stream
+# That a table stores: weights, samples without weights, and by how much newer samples weigh more with a half-life.
+LARGEST_SUM = 4.0 * LARGEST_TOTAL_WEIGHT
 
 
 @stored_fields(version=1)
@@ -127,6 +131,23 @@ class RunningCounts:
     def _freshness(self) -> float:
         """What brings samples since the last renewal, whose weights grow from one, to weights that end at one."""
         return float(self.forgetting.factor ** max(self.position - self.renewed_at - 1, 0))
+
+    def check_room(self, n_samples: int, weights: Floats | None) -> None:
+        """Raise a ValueError if more samples, of weights if they have any, are too many to be counted with these."""
+        if self.position + n_samples > MOST_SAMPLES:
+            raise ValueError(
+                f"{n_samples} more samples after {self.position} exceed the {MOST_SAMPLES:g} that a stream may have: "
+                "train a new model"
+            )
+        if weights is None:
+            return
+        before, more = float(self.totals[0].sum()), float(weights.sum())
+        if before + more > LARGEST_TOTAL_WEIGHT:
+            raise ValueError(
+                f"sample_weight adds up to {more:g} after {before:g} in the stream so far, and one sample is lost by "
+                f"rounding in totals above {LARGEST_TOTAL_WEIGHT:g}: divide the weights of all samples by the same "
+                "number, and train a new model"
+            )
 
     def add(self, truth: Integers, predicted: Integers, weights: Floats) -> RunningCounts:
         """Return the counts after samples with known values, of shape (n_samples, n_parts)."""

@@ -205,7 +205,13 @@ def learn_samples(
         When training has begun, if it may be stopped by the time limit or the callback.
     stage : Stage, optional
         Shows the progress.
+
+    Raises
+    ------
+    ValueError
+        If the stream has too many samples or too much weight with these, or a learner's probabilities are not finite.
     """
+    model.decision.running.check_room(len(samples.y), samples.weights)
     begun, before = time.perf_counter(), model.seconds
     start, n_samples = 0, len(samples.y)
     while start < n_samples:
