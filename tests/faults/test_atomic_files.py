@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+import os
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -108,3 +110,110 @@ def test_an_error_of_a_lock_leaves_no_file(tmp_path: Path, monkeypatch: pytest.M
     with pytest.raises(OSError, match="no locks"):
         mw.save(LogisticRegression(), tmp_path / "model.mw")
     assert not list(tmp_path.iterdir())
+
+
+def _write(path: Path, content: bytes = b"new", *, sequential: bool = False) -> None:
+    with atomic_file(path, sequential=sequential) as file:
+        file.write(content)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has other permissions")
+def test_a_replaced_file_keeps_its_permissions_and_a_new_one_has_those_of_the_umask(tmp_path: Path) -> None:
+    path = tmp_path / "predictions.csv"
+    former = os.umask(0o022)
+    try:
+        _write(path)
+        assert stat.S_IMODE(path.stat().st_mode) == 0o644
+        for mode in (0o600, 0o4640):
+            path.chmod(mode)
+            with atomic_file(path) as file:
+                (unfinished,) = _find_unfinished(tmp_path)
+                assert stat.S_IMODE(unfinished.stat().st_mode) == 0o600
+                file.write(b"newer")
+            assert path.read_bytes() == b"newer"
+            assert stat.S_IMODE(path.stat().st_mode) == mode & 0o777
+    finally:
+        os.umask(former)
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives files away")
+def test_a_replaced_file_keeps_its_owner_and_group(tmp_path: Path) -> None:
+    path = tmp_path / "model.mw"
+    path.touch()
+    os.chown(path, 1234, 5678)
+    _write(path)
+    assert (path.stat().st_uid, path.stat().st_gid) == (1234, 5678)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="not every user of Windows makes links")
+def test_the_file_behind_a_link_is_replaced_and_the_link_stays(tmp_path: Path) -> None:
+    folder = tmp_path / "elsewhere"
+    folder.mkdir()
+    link, file = tmp_path / "link", folder / "real"
+    link.symlink_to(file)
+    for content in (b"first", b"second"):
+        _write(link, content)
+        assert link.is_symlink() and file.read_bytes() == content
+    left = folder / f".real.{'0' * 16}{atomic.PARTIAL}"
+    left.touch()
+    atomic.remove_abandoned(link)
+    assert sorted(folder.iterdir()) == [file]
+    loop = tmp_path / "loop"
+    loop.symlink_to(loop)
+    with pytest.raises(OSError, match="loop"):
+        _write(loop)
+    assert loop.is_symlink()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_pipe_takes_what_is_written_from_start_to_end_and_stays(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    atomic.check_writable(pipe, sequential=True)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        _write(pipe, sequential=True)
+        assert os.read(reader, 10) == b"new"
+    finally:
+        os.close(reader)
+    for write in (_write, atomic.check_writable, lambda path: mw.save(LogisticRegression(), path)):
+        with pytest.raises(OSError, match=r"is a device or a pipe, .*: give the path of a regular file"):
+            write(pipe)
+    assert pipe.is_fifo() and list(tmp_path.iterdir()) == [pipe]
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root makes devices")
+def test_a_device_stays(tmp_path: Path) -> None:
+    device = tmp_path / "null"
+    try:
+        os.mknod(device, stat.S_IFCHR | 0o666, os.makedev(1, 3))
+    except PermissionError:
+        pytest.skip("devices cannot be made here")
+    _write(device, sequential=True)
+    assert device.is_char_device() and list(tmp_path.iterdir()) == [device]
+
+
+@pytest.mark.parametrize("letter", ["n", "é"])
+def test_every_legal_name_can_be_written(tmp_path: Path, letter: str) -> None:
+    path = tmp_path / (letter * (255 // len(letter.encode())))
+    atomic.check_writable(path)
+    with atomic_file(path) as file:
+        (unfinished,) = _find_unfinished(tmp_path)
+        file.write(b"new")
+    (tmp_path / unfinished.name).touch()
+    atomic.remove_abandoned(path)
+    assert list(tmp_path.iterdir()) == [path]
+    for write in (_write, atomic.check_writable):
+        with pytest.raises(OSError, match="name too long"):
+            write(path.with_name(path.name + letter))
+
+
+def test_what_cannot_be_written_is_refused_before(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(IsADirectoryError, match="is a directory: give the path of a file"):
+        atomic.check_writable(tmp_path / "folder")
+    with pytest.raises(FileNotFoundError, match=r"the folder .* does not exist: create it"):
+        atomic.check_writable(tmp_path / "absent" / "file")
+    (tmp_path / "file").write_bytes(b"old")
+    atomic.check_writable(tmp_path / "file")
+    assert (tmp_path / "file").read_bytes() == b"old" and len(list(tmp_path.iterdir())) == 2

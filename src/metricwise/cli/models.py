@@ -38,7 +38,7 @@ def write_text(path: str, parts: Iterable[str]) -> None:
     """Write a text file atomically: as a whole or not at all."""
     from metricwise.io.atomic import atomic_file
 
-    with atomic_file(Path(path)) as file:
+    with atomic_file(Path(path), sequential=True) as file:
         for part in parts:
             file.write(part.encode())
 

@@ -3,18 +3,23 @@
 An unfinished file has the name of its target with a dot before and ``.partial`` after it. Its writer holds a lock on
 it, which ends with the process: one that nobody holds is left over from an interrupted writer, and the next writer of
 the same target removes it. On a file system without locks, unfinished files of interrupted writers stay.
+
+A symbolic link stays, and the file that it points to is replaced. The new file has the permissions of the one it
+replaces. A device or a named pipe is never replaced.
 """
 
 from __future__ import annotations
 
 import errno
 import glob
+import hashlib
 import os
 import secrets
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 try:
     import fcntl
@@ -23,16 +28,20 @@ except ImportError:  # Windows, where an open file cannot be removed: there the 
 
 PARTIAL = ".partial"  # how the names of unfinished files end
 _RANDOM_BYTES = 8  # in their names
+_DIGEST_DIGITS = 16  # in the names of unfinished files whose target has a long name
+_MOST_NAME_BYTES = 255  # of a file name, on nearly all file systems
+_NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)  # the last on Windows alone
 _NO_ROOM = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC), None)  # None: from numpy, about the same
 _NO_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP)  # some network file systems
 
 
 def remove_abandoned(path: Path) -> None:
     """Remove what interrupted writers of a target left; files that others are writing stay."""
-    pattern = glob.escape(f".{path.name}.") + "[0-9a-f]" * (2 * _RANDOM_BYTES) + PARTIAL
-    for name in glob.iglob(pattern, root_dir=path.parent):
+    target = _follow_link(path)
+    pattern = glob.escape(f".{_shorten_name(target.name)}.") + "[0-9a-f]" * (2 * _RANDOM_BYTES) + PARTIAL
+    for name in glob.iglob(pattern, root_dir=target.parent):
         with suppress(OSError):
-            _remove_unless_locked(path.parent / name)
+            _remove_unless_locked(target.parent / name)
 
 
 def _remove_unless_locked(unfinished: Path) -> None:
@@ -44,11 +53,91 @@ def _remove_unless_locked(unfinished: Path) -> None:
         unfinished.unlink()
 
 
-def _create(path: Path) -> tuple[Path, BinaryIO]:
+def _follow_link(path: Path) -> Path:
+    """Return the file that a symbolic link points to, whether it exists or not; any other path as it is."""
+    return Path(os.path.realpath(path)) if path.is_symlink() else path
+
+
+def _shorten_name(name: str) -> str:
+    """Return a name to which the rest of the name of an unfinished file can be added; most names as they are."""
+    encoded = os.fsencode(name)
+    room = _MOST_NAME_BYTES - len(f"..{'0' * (2 * _RANDOM_BYTES)}{PARTIAL}")
+    if len(encoded) <= room:
+        return name
+    digest = hashlib.sha256(encoded).hexdigest()[:_DIGEST_DIGITS]
+    return encoded[: room - _DIGEST_DIGITS].decode(errors="ignore") + digest
+
+
+class _Target(NamedTuple):
+    """Where a file is written, and the status of what is there; None if nothing is."""
+
+    path: Path
+    found: os.stat_result | None
+
+    @property
+    def is_special(self) -> bool:
+        """Whether it is a device or a pipe, which is written to and not replaced."""
+        return self.found is not None and not stat.S_ISREG(self.found.st_mode)
+
+
+def _locate(path: Path, sequential: bool) -> _Target:
+    """Return where a file is written; raise an OSError if no file can be written there."""
+    check_folder(path)
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        found = None
+    if found is not None and stat.S_ISDIR(found.st_mode):
+        raise IsADirectoryError(f"{str(path)!r} is a directory: give the path of a file")
+    if found is not None and not stat.S_ISREG(found.st_mode):
+        if not sequential:
+            raise OSError(
+                f"{str(path)!r} is a device or a pipe, and this file is not written from start to end: give the path "
+                "of a regular file"
+            )
+        return _Target(path, found)
+    target = _follow_link(path)
+    check_folder(target)
+    return _Target(target, found)
+
+
+def check_writable(path: Path, *, sequential: bool = False) -> None:
+    """Raise an OSError, before the content is computed, if `atomic_file` cannot write to a path.
+
+    Parameters
+    ----------
+    path : Path
+        The file to be written.
+    sequential : bool
+        As `atomic_file` gets it: whether a device or a pipe will do.
+
+    Examples
+    --------
+    >>> check_writable(Path("."))
+    Traceback (most recent call last):
+        ...
+    IsADirectoryError: '.' is a directory: give the path of a file
+    """
+    target = _locate(path, sequential)
+    if target.is_special:  # opening a pipe would wait for its reader
+        if not os.access(path, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+        return
+    temporary, file = _create(target)
+    with file:
+        if fcntl is not None:
+            temporary.unlink()  # while it is locked: no other writer takes it for abandoned
+    temporary.unlink(missing_ok=True)
+
+
+def _create(target: _Target) -> tuple[Path, BinaryIO]:
     """Return a new unfinished file of a target, locked where the file system has locks."""
+    path = target.path
+    # Nobody else reads the new content of a file before it has the permissions of the old one.
+    mode = 0o666 if target.found is None else stat.S_IRUSR | stat.S_IWUSR
     while True:
-        temporary = path.parent / f".{path.name}.{secrets.token_hex(_RANDOM_BYTES)}{PARTIAL}"
-        file = temporary.open("x+b")
+        temporary = path.parent / f".{_shorten_name(path.name)}.{secrets.token_hex(_RANDOM_BYTES)}{PARTIAL}"
+        file = os.fdopen(os.open(temporary, _NEW, mode), "w+b")
         if fcntl is None:
             return temporary, file
         try:
@@ -62,6 +151,15 @@ def _create(path: Path) -> tuple[Path, BinaryIO]:
         file.close()  # another writer took it for abandoned before it was locked
 
 
+def _keep_permissions(file: BinaryIO, found: os.stat_result) -> None:
+    """Give a file the permissions of the one that it replaces and, where this user may, its owner and group."""
+    handle = file.fileno()
+    for user, group in ((found.st_uid, -1), (-1, found.st_gid)):
+        with suppress(OSError):
+            os.fchown(handle, user, group)
+    os.fchmod(handle, found.st_mode & (stat.S_IRWXU | stat.S_IRWXG | stat.S_IRWXO))
+
+
 def _lock(file: BinaryIO) -> None:
     """Lock a file, where the file system has locks; without them no writer takes a file for abandoned."""
     try:
@@ -72,18 +170,27 @@ def _lock(file: BinaryIO) -> None:
 
 
 @contextmanager
-def atomic_file(path: Path) -> Iterator[BinaryIO]:
+def atomic_file(path: Path, *, sequential: bool = False) -> Iterator[BinaryIO]:
     """Open a file for writing and reading that takes its name once it is complete and on disk.
 
     Until then, and after any error, an existing file at the path stays unchanged. What interrupted writers of the same
     path have left is removed first.
+
+    Parameters
+    ----------
+    path : Path
+        The file. Behind a symbolic link, the file that it points to is replaced; the new one has the permissions of
+        the old one.
+    sequential : bool
+        Whether the content is written from start to end, and not read. A device or a pipe at the path then takes it;
+        else that is an error.
 
     Raises
     ------
     FileNotFoundError
         If the folder does not exist.
     OSError
-        If there is no room for the file.
+        If there is no room for the file, or no file can be at the path.
 
     Examples
     --------
@@ -96,18 +203,24 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
     >>> path.read_bytes()
     b'1 2 3'
     """
-    check_folder(path)
-    remove_abandoned(path)
-    temporary, file = _create(path)
+    target = _locate(path, sequential)
+    if target.is_special:
+        with name_full_disk(path), open(path, "wb") as file:
+            yield file
+        return
+    remove_abandoned(target.path)
+    temporary, file = _create(target)
     try:
         with name_full_disk(path), file:
             yield file
             file.flush()
+            if fcntl is not None and target.found is not None:
+                _keep_permissions(file, target.found)
             os.fsync(file.fileno())
             if fcntl is not None:
-                os.replace(temporary, path)  # while it is locked: nobody takes it for abandoned
+                os.replace(temporary, target.path)  # while it is locked: nobody takes it for abandoned
         if fcntl is None:
-            os.replace(temporary, path)  # Windows renames no open file
+            os.replace(temporary, target.path)  # Windows renames no open file
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise

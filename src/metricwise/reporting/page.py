@@ -73,7 +73,7 @@ class Report:
         """
         target = Path(path)
         try:
-            with atomic_file(target) as file:
+            with atomic_file(target, sequential=True) as file:
                 file.write(self.html.encode())
         except OSError as error:
             raise OSError(

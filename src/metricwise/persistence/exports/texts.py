@@ -58,7 +58,7 @@ def export_text(model: Any, path: str | os.PathLike[str], format: str = "svmperf
             "the model has NaN or infinity among its weights, which the format cannot hold: train it on scaled features"
         )
     lines = _FORMATS[format](scores)
-    with atomic_file(Path(path)) as file:
+    with atomic_file(Path(path), sequential=True) as file:
         file.writelines(f"{line}\n".encode("ascii") for line in lines)
 
 
