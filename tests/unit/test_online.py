@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from dataclasses import replace
 
 import numpy as np
@@ -288,6 +289,20 @@ def test_saved_models_go_on_learning(tmp_path):
         learn_in_parts(one, X[1500:], Y[1500:], 100)
     np.testing.assert_array_equal(loaded.decision_function(X), model.decision_function(X))
     assert loaded.running_score_ == model.running_score_
+
+
+@pytest.mark.parametrize("storage", [np.asarray, sparse.csr_matrix])
+@pytest.mark.parametrize(("first", "later"), [(np.float64, np.float32), (np.float32, np.float64)])
+def test_samples_of_both_precisions_are_learnt(tmp_path, first, later, storage):
+    model = mw.OnlineMetricClassifier().partial_fit(storage(X[:900].astype(first)), Y[:900], [0, 1])
+    mw.save(model, tmp_path / "model.mw")
+    alike, loaded = deepcopy(model), mw.load(tmp_path / "model.mw")
+    for one in (model, loaded):
+        one.partial_fit(storage(X[900:].astype(later)), Y[900:])
+        assert one.estimator_.coef_.dtype == first
+    alike.partial_fit(storage(X[900:].astype(np.float32).astype(first)), Y[900:])
+    np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
+    np.testing.assert_array_equal(model.estimator_.coef_, alike.estimator_.coef_)
 
 
 @pytest.mark.parametrize(

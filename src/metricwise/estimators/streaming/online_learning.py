@@ -269,7 +269,7 @@ def _partial_fit(learner: Any, X: Any, y: Labels, weights: Floats | None, classe
     if not len(y):
         return
     try:
-        learner.partial_fit(X, y, **given)
+        learner.partial_fit(_match_precision(X, learner), y, **given)
     except ValueError as error:
         if "Floating-point under-/overflow" not in str(error):
             raise
@@ -277,6 +277,12 @@ def _partial_fit(learner: Any, X: Any, y: Labels, weights: Floats | None, classe
             f"the weights of {type(learner).__name__} have overflowed: scale the features, as with StandardScaler, or "
             "the sample weights"
         ) from error
+
+
+def _match_precision(X: Any, learner: Any) -> Any:
+    """Return samples in the precision of a linear learner's weights, that of its first batch: compiled code needs it."""
+    precision = getattr(getattr(learner, "coef_", None), "dtype", X.dtype)
+    return X if precision == X.dtype or precision.kind != "f" else X.astype(precision)
 
 
 def _encode(task: Task, y: Labels) -> Integers:
