@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator
+from decimal import Decimal
 from importlib import import_module
 from typing import Any, Literal, NamedTuple
 
@@ -19,14 +21,24 @@ from metricwise.io.roles import Roles, assign_roles
 from metricwise.io.spec import FileSpec
 
 _BATCH_ROWS = 10_000
+_DIGITS = {"s": 0, "ms": 3, "us": 6, "ns": 9}  # of a second
+# pyarrow writes all digits of the unit of a column; Python none, six or nine, and another time zone.
+_FRACTIONS = {
+    "s": (),
+    "ms": ((r"\.000", ""), (r"(\.\d{3})", r"\1000")),
+    "us": ((r"\.000000", ""),),
+    "ns": ((r"\.000000000", ""), (r"(\.\d{6})000", r"\1")),
+}
+_ZONES = ((r"Z$", "+00:00"), (r"([+-]\d\d)(\d\d)$", r"\1:\2"))
 
 
 class Column(NamedTuple):
-    """The name and the type of a column."""
+    """The name and the type of a column, and whether that has whole numbers only, which may be codes of categories."""
 
     name: str
     kind: Literal["number", "text", "other"]
     type: str
+    is_whole: bool
 
 
 class ParquetTable:
@@ -36,11 +48,14 @@ class ParquetTable:
         self._name = name
         self._file = import_module("pyarrow.parquet").ParquetFile(source)
         self._arrow = import_module("pyarrow")
-        import_module("pyarrow.compute")
+        self._compute = import_module("pyarrow.compute")
         self.n_rows = int(self._file.metadata.num_rows)
+        is_whole = self._arrow.types.is_integer
         self.columns = [
-            Column(field.name, self._kind(field.type), str(field.type)) for field in self._file.schema_arrow
+            Column(field.name, self._kind(field.type), str(field.type), bool(is_whole(field.type)))
+            for field in self._file.schema_arrow
         ]
+        self._name_counts = Counter(column.name for column in self.columns)
 
     def _kind(self, type_: Any) -> Literal["number", "text", "other"]:
         types = self._arrow.types
@@ -54,78 +69,135 @@ class ParquetTable:
         texts = (types.is_string, types.is_large_string, types.is_date, types.is_timestamp)
         return "text" if any(test(type_) for test in texts) else "other"
 
-    def holds_whole_numbers(self, number: int) -> bool:
-        """Return whether the type of a column has whole numbers only, which may be codes of categories."""
-        return bool(self._arrow.types.is_integer(self._file.schema_arrow.field(number).type))
-
-    def batches(self, numbers: list[int], start: int, as_written: Collection[int] = ()) -> Iterator[list[NDArray[Any]]]:
+    def batches(
+        self, numbers: list[int], start: int, as_texts: Collection[int] = (), exact: Collection[int] = ()
+    ) -> Iterator[list[NDArray[Any]]]:
         """Yield some columns of consecutive rows: float64 with nan for null, or objects with None for null.
 
-        Row groups before row ``start`` are not read. Whole numbers of the columns ``as_written`` are texts.
+        Row groups before row ``start`` are not read. Columns ``as_texts`` are texts, whatever their type; columns
+        ``exact`` must have numbers that differ in double precision, too.
         """
-        names = self._select(numbers)
+        names, n_before = self._select(numbers), 0
         for group in range(self._file.num_row_groups):
             size = self._file.metadata.row_group(group).num_rows
-            if start >= size:
-                start -= size
+            if start >= n_before + size:
+                n_before += size
                 continue
             # One group at a time: given several, pyarrow keeps all that it has read until the last is done.
             for batch in self._file.iter_batches(_BATCH_ROWS, row_groups=[group], columns=names):
-                part = batch.slice(start)
-                start -= batch.num_rows - part.num_rows
+                part = batch.slice(max(start - n_before, 0))
+                n_before += batch.num_rows
                 if part.num_rows:
+                    first = n_before - part.num_rows
                     columns = {number: part.column(self.columns[number].name) for number in numbers}
                     yield [
-                        np.array(column.cast(self._arrow.string()).to_pylist(), dtype=object)
-                        if number in as_written and self.holds_whole_numbers(number)
-                        else self._values(column, number)
+                        np.array(self._texts(column, number, first).to_pylist(), dtype=object)
+                        if number in as_texts or self.columns[number].kind == "text"
+                        else self._values(column, number, first, is_exact=number in exact)
                         for number, column in columns.items()
                     ]
 
     def _select(self, numbers: list[int]) -> list[str]:
         """Return the names of some columns; raise if another column has one of them, as pyarrow finds them by name."""
-        every = [column.name for column in self.columns]
-        names = [every[number] for number in numbers]
+        names = [self.columns[number].name for number in numbers]
         for name in names:
-            if every.count(name) > 1:
+            if self._name_counts[name] > 1:
                 raise ValueError(f"{self._name} has more than one column {name!r}: give each a name of its own")
         return names
 
-    def read(self, numbers: list[int], as_written: Collection[int] = ()) -> list[Field]:
-        """Return all rows of some columns; of those ``as_written``, whole numbers as texts, to the last digit."""
+    def read(self, numbers: list[int], as_texts: Collection[int] = (), exact: Collection[int] = ()) -> list[Field]:
+        """Return all rows of some columns; what ``as_texts`` and ``exact`` mean, `batches` explains."""
         with name_damaged_file(self._name, "Parquet"):
-            return self._read(numbers, as_written)
+            return self._read(numbers, as_texts, exact)
 
-    def _read(self, numbers: list[int], as_written: Collection[int]) -> list[Field]:
+    def _read(self, numbers: list[int], as_texts: Collection[int], exact: Collection[int]) -> list[Field]:
         table = self._file.read(columns=self._select(numbers))
         fields = []
         for number in numbers:
             column = table.column(self.columns[number].name)
-            if number in as_written and self.holds_whole_numbers(number):
-                column = column.cast(self._arrow.string())
-            elif self.columns[number].kind != "text":
-                fields.append(Field(self._values(column, number)))
+            if number not in as_texts and self.columns[number].kind != "text":
+                fields.append(Field(self._values(column, number, 0, is_exact=number in exact)))
                 continue
-            if self._arrow.types.is_dictionary(column.type):
-                column = column.cast(column.type.value_type)
-            if self._arrow.types.is_temporal(column.type):
-                column = column.cast(self._arrow.string())
-            codes = column.combine_chunks().dictionary_encode()
+            codes = self._texts(column.combine_chunks(), number, 0).dictionary_encode()
             found = np.asarray(codes.indices.fill_null(-1).to_numpy(zero_copy_only=False), dtype=np.int64)
             fields.append(sort_categories(found, [str(text) for text in codes.dictionary.to_pylist()]))
         return fields
 
-    def _values(self, values: Any, number: int) -> NDArray[Any]:
-        if self.columns[number].kind == "text":
-            return np.array(values.to_pylist(), dtype=object)
-        if self._arrow.types.is_duration(values.type):
-            microseconds = values.cast(self._arrow.duration("us"), safe=False).cast(self._arrow.int64())
-            values = self._arrow.compute.divide(microseconds.cast(self._arrow.float64()), 1e6)
+    def _texts(self, values: Any, number: int, first: int) -> Any:
+        """Return the entries of a column as texts, null where missing; every way to read a file writes them so.
+
+        Times are those of Python's ``datetime``, and so of data frames; durations are seconds.
+        """
+        types, string, values = self._arrow.types, self._arrow.string(), self._decode(values)
+        if types.is_string(values.type) or types.is_large_string(values.type):
+            return values
+        if types.is_boolean(values.type):
+            return values.cast(self._arrow.int8()).cast(string)  # as labels are written
+        if types.is_duration(values.type):
+            return self._arrow.array(self._write_seconds(values), string)
+        try:
+            texts = values.cast(string)
+        except (self._arrow.ArrowInvalid, self._arrow.ArrowNotImplementedError) as error:
+            column = self.columns[number]
+            raise ValueError(
+                f"{self._name}: column {column.name!r} is of type {column.type}, and its values cannot be written as "
+                "text: convert it to text or numbers"
+            ) from error
+        if types.is_floating(values.type):
+            is_nan = self._compute.is_nan(values.cast(self._arrow.float64()))
+            return self._compute.if_else(is_nan, self._arrow.scalar(None, string), texts)
+        if types.is_date(values.type) or types.is_timestamp(values.type):
+            self._refuse_far_dates(texts, number, first)
+        if types.is_timestamp(values.type):
+            for pattern, text in (*_FRACTIONS[values.type.unit], *(_ZONES if values.type.tz else ())):
+                texts = self._compute.replace_substring_regex(texts, pattern, text)
+        return texts
+
+    def _refuse_far_dates(self, texts: Any, number: int, first: int) -> None:
+        """Raise if pyarrow does not write a date, since it is too far from now."""
+        is_far = self._compute.match_substring(texts, "out of range").fill_null(False)
+        if rows := np.flatnonzero(is_far.to_numpy(zero_copy_only=False)).tolist():
+            raise ValueError(
+                f"{self._name}, row {first + rows[0] + 1}: the date in column {self.columns[number].name!r} is out of "
+                "the range of calendars: correct it, or leave it empty if it is unknown"
+            )
+
+    def _write_seconds(self, durations: Any) -> list[str | None]:
+        """Return durations in seconds, to the last digit."""
+        digits = _DIGITS[durations.type.unit]
+        counts = durations.cast(self._arrow.int64()).to_pylist()
+        return [None if count is None else f"{Decimal(count).scaleb(-digits).normalize():f}" for count in counts]
+
+    def _values(self, values: Any, number: int, first: int, *, is_exact: bool) -> Floats:
+        """Return the entries of a column as numbers; if these must be exact, raise where neighbours are merged."""
+        values, types, double = self._decode(values), self._arrow.types, self._arrow.float64()
+        if types.is_duration(values.type):
+            counts = values.cast(self._arrow.int64()).cast(double, safe=False)
+            numbers = self._compute.divide(counts, 10.0 ** _DIGITS[values.type.unit])
+        elif types.is_decimal(values.type):
+            numbers = values.cast(self._arrow.string()).cast(double)  # the nearest, which a direct conversion misses
+        else:
+            numbers = values.cast(double, safe=False)
         # Nulls become nan, which no row may hold either.
-        numbers = values.cast(self._arrow.float64(), safe=False)
-        if isinstance(numbers, self._arrow.ChunkedArray):
-            return np.asarray(numbers.to_numpy(), np.float64)
-        return np.asarray(numbers.to_numpy(zero_copy_only=False), np.float64)
+        is_chunked = isinstance(numbers, self._arrow.ChunkedArray)
+        found = np.asarray(numbers.to_numpy() if is_chunked else numbers.to_numpy(zero_copy_only=False), np.float64)
+        if is_exact and (types.is_duration(values.type) or types.is_decimal(values.type)):
+            self._refuse_merged(self._texts(values, number, first).to_pylist(), found, number, first)
+        return found
+
+    def _refuse_merged(self, texts: list[str | None], numbers: Floats, number: int, first: int) -> None:
+        """Raise if a number does not determine its text, so that different labels or groups may have become equal."""
+        for row, (text, value) in enumerate(zip(texts, numbers.tolist(), strict=True), first + 1):
+            if text is not None and Decimal(text) != Decimal(repr(value)):
+                raise ValueError(
+                    f"{self._name}, row {row}: found {text} for a label or group in column "
+                    f"{self.columns[number].name!r}, which double precision merges with its neighbours: convert the "
+                    "column to text"
+                )
+
+    def _decode(self, values: Any) -> Any:
+        """Return the entries of a column that is stored as codes of a dictionary."""
+        return values.cast(values.type.value_type) if self._arrow.types.is_dictionary(values.type) else values
 
 
 def open_parquet(source: Any, name: str) -> ParquetTable:
@@ -147,10 +219,10 @@ def read_columns(path: str, table: ParquetTable, roles: Roles) -> Content:
         if column.kind == "other":
             raise ValueError(f"{path}: column {column.name!r} is of type {column.type}: convert it to numbers or text")
         wanted = roles.kinds.get(number, column.kind)
-        if wanted != column.kind and not (wanted == "text" and table.holds_whole_numbers(number)):
+        if wanted != column.kind and not (wanted == "text" and table.columns[number].is_whole):
             raise ValueError(f"{path}: column {column.name!r} is of type {column.type}, but a {wanted} is needed")
-    as_written = [number for number in roles.used if roles.kinds.get(number) == "text"]
-    fields = dict(zip(roles.used, table.read(roles.used, as_written), strict=True))
+    as_texts = [number for number in roles.used if roles.kinds.get(number) == "text"]
+    fields = dict(zip(roles.used, table.read(roles.used, as_texts, exact=(*roles.targets, roles.groups)), strict=True))
     for number, field in fields.items():
         infinite = np.zeros(0) if field.is_text else np.flatnonzero(np.isinf(field.values))
         if infinite.size:
@@ -185,7 +257,7 @@ class ParquetSource:
         given, kinds = options.find_kinds(self.spec.path, names, len(names)), list[ColumnKind]()
         for number, kind in given.items():
             column = table.columns[number]
-            is_text = column.kind == "text" or table.holds_whole_numbers(number)
+            is_text = column.kind == "text" or table.columns[number].is_whole
             if not is_text or number not in self._roles.features:
                 wrong = "is no feature" if is_text else f"is of type {column.type}"
                 raise ValueError(
@@ -223,11 +295,14 @@ class ParquetReader:
         self._table = open_parquet(path, path)
         self._used = sorted(roles.used)
         kinds = () if rule is None else zip(roles.features, rule.kinds, strict=True)
-        self._as_written = [number for number, kind in kinds if kind != "number"]
-        self._batches = self._table.batches(self._used, 0, self._as_written)
+        self._as_texts = [number for number, kind in kinds if kind != "number"]
+        self._batches = self._start_at(0)
         self._row = 0
         self._rest: Piece | None = None
         self._pending: MalformedLineError | None = None
+
+    def _start_at(self, row: int) -> Iterator[list[NDArray[Any]]]:
+        return self._table.batches(self._used, row, self._as_texts, exact=self._roles.targets)
 
     def close(self) -> None:
         """Close the file."""
@@ -238,7 +313,7 @@ class ParquetReader:
         """Skip ``count`` rows and return how many; they are read only if malformed ones are left out."""
         if self._log is None:
             self._row = min(count, self._table.n_rows)
-            self._batches = self._table.batches(self._used, self._row, self._as_written)
+            self._batches = self._start_at(self._row)
             return self._row
         passed = 0
         while passed < count and (piece := self.read(count - passed)) is not None:

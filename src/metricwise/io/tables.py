@@ -189,7 +189,8 @@ def read_texts(path: str | os.PathLike[str], columns: Sequence[Which], **options
     Parameters
     ----------
     path : str or path-like
-        A CSV, ARFF or Parquet file; "-" is standard input.
+        A CSV, ARFF or Parquet file; "-" is standard input. What a Parquet file does not store as text is written to
+        the last digit: durations in seconds, booleans as 0 and 1. Lists and the like are refused.
     columns : sequence of str or int
         The columns, by name or position.
     **options
@@ -214,7 +215,7 @@ def read_texts(path: str | os.PathLike[str], columns: Sequence[Which], **options
     fields = {"csv": _read_csv_texts, "arff": _read_arff_texts, "parquet": _read_parquet_texts}[spec.format](
         spec, content, columns
     )
-    return {name: [_write_value(value) for value in field.objects().tolist()] for name, field in fields.items()}
+    return {name: [text or "" for text in field.objects().tolist()] for name, field in fields.items()}
 
 
 def _read_csv_texts(spec: FileSpec, content: FileBytes, columns: Sequence[Which]) -> dict[str, Field]:
@@ -244,13 +245,7 @@ def _read_parquet_texts(spec: FileSpec, content: FileBytes, columns: Sequence[Wh
     file = open_parquet(BytesIO(content.data), spec.path)
     names = [column.name for column in file.columns]
     found = [find_column(spec.path, "columns", which, names, len(names)) for which in columns]
-    return dict(zip((names[number] for number in found), file.read(found, as_written=found), strict=True))
-
-
-def _write_value(value: Any) -> str:
-    if value is None or value != value:
-        return ""
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+    return dict(zip((names[number] for number in found), file.read(found, as_texts=found), strict=True))
 
 
 # ------------------------------------------------------------------------------------------------------------- formats
