@@ -82,7 +82,7 @@ def test_unsupported_multiclass_and_multilabel_settings_raise():
     expect_error(ValueError, "set prefit=False", y=labels, prefit=True)
     pairs = SVC(decision_function_shape="ovo")
     four = np.arange(400) % 4
-    expect_error(ValueError, "gives 6 scores for 4 classes.*'ovr'", y=four, learner=pairs)
+    expect_error(ValueError, r"shape \(80, 6\), and 80 samples of 4 classes.*'ovr'", y=four, learner=pairs)
 
 
 def test_an_unfitted_learner_with_prefit_raises():

@@ -20,6 +20,8 @@ from metricwise.decisions.multiclass import average_measure, choose_label_thresh
 from metricwise.decisions.parallel import run_in_parallel
 from metricwise.decisions.scoring import binary_scores, fit_label, gives_probabilities, limit_log_odds, prior_log_odds
 
+_CLASSES_OF_LABEL = np.array([0, 1])
+
 
 @stored_fields(version=2)
 @dataclass(frozen=True)
@@ -62,7 +64,7 @@ class Multilabel(ConstrainedTask):
         return list(model)
 
     def scores(self, model: Any, X: Any) -> Floats:
-        return np.column_stack([binary_scores(one, X, 1) for one in model])
+        return np.column_stack([binary_scores(one, X, _CLASSES_OF_LABEL, 1) for one in model])
 
     def learner_probabilities(self, model: Any, X: Any) -> Floats:
         return np.asarray(expit(self.scores(model, X)))

@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from metricwise._sklearn import count_samples
-from metricwise._typing import Floats, Integers, Labels
+from metricwise._typing import Floats, Indices, Integers, Labels
 from metricwise.decisions.constant import Constant
 from metricwise.decisions.dask_learners import trains_on_dask
 from metricwise.decisions.weighting import fit_settings
@@ -21,6 +21,8 @@ SMALLEST_PROBABILITY = 1e-15  # its log-odds, -35, are beyond all that matters
 # Most that probabilities may differ, in log-odds, from those of the classes: forests are certain of what all of their
 # trees predict, and a single candidate must not outweigh all others.
 MOST_CERTAIN = 6.0
+
+_ROUNDING = 1e-6  # by which probabilities in single precision may leave the interval from 0 to 1
 
 
 def gives_probabilities(model: Any) -> bool:
@@ -36,16 +38,46 @@ def gives_probabilities(model: Any) -> bool:
 
 
 def check_known_classes(model: Any, classes: Labels) -> Labels:
-    """Return the classes of a trained classifier; ValueError if some of the given ones are unknown to it."""
+    """Return the sorted classes of a trained classifier; ValueError if some of the given ones are unknown to it."""
     check_is_fitted(model)
-    known = np.asarray(model.classes_)
-    unknown = np.setdiff1d(classes, known)
-    if unknown.size:
+    known, wanted = _list_classes(model), np.asarray(classes, dtype=object).tolist()
+    unknown = [label for label in wanted if label not in known]
+    if unknown:
         raise ValueError(
-            f"y has labels that the trained {type(model).__name__} does not know: {unknown.tolist()}; it knows "
-            f"{known.tolist()}. Pass samples of these classes, or set prefit=False"
+            f"y has labels that the trained {type(model).__name__} does not know: {unknown}; it knows {known}. Pass "
+            "samples of these classes, or set prefit=False"
         )
+    return np.sort(np.asarray(model.classes_))
+
+
+def _list_classes(model: Any) -> list[Any]:
+    """Return the classes of a trained classifier in its own order; raise unless it has each of them once."""
+    name = type(model).__name__
+    if not hasattr(model, "classes_"):
+        raise TypeError(
+            f"the trained {name} has no classes_, so that its scores cannot be matched with classes: set classes_ to "
+            "the sorted labels in its fit, as classifiers of scikit-learn do"
+        )
+    classes = np.asarray(model.classes_, dtype=object)
+    if classes.ndim != 1:
+        raise ValueError(f"classes_ of the trained {name} has the shape {classes.shape}: it must list labels")
+    known = classes.tolist()
+    if len(set(known)) < len(known):
+        raise ValueError(f"classes_ of the trained {name} repeats labels: {known}. Its fit must list each label once")
     return known
+
+
+def _place_classes(model: Any, classes: Labels) -> Indices:
+    """Return the position of every class of a model among the given ones; ValueError if one is not among them."""
+    known, wanted = _list_classes(model), np.asarray(classes, dtype=object).tolist()
+    positions = {label: at for at, label in enumerate(wanted)}
+    unknown = [label for label in known if label not in positions]
+    if unknown:
+        raise ValueError(
+            f"the trained {type(model).__name__} has classes_={known}, of which {unknown} are not among the classes "
+            f"of y, {wanted}: its fit must set classes_ to labels of y"
+        )
+    return np.array([positions[label] for label in known], dtype=np.int64)
 
 
 def log_odds(probabilities: Floats) -> Floats:
@@ -65,38 +97,115 @@ def limit_log_odds(scores: Floats, prior: float) -> Floats:
     return np.clip(scores, min(prior, 0.0) - MOST_CERTAIN, max(prior, 0.0) + MOST_CERTAIN)
 
 
-def binary_scores(model: Any, X: Any, positive: Any) -> Floats:
-    """Return log-odds of the positive class, or decision values that point to it."""
-    at = list(model.classes_).index(positive)
-    values = _predict_scores(model, X)
+def binary_scores(model: Any, X: Any, classes: Labels, positive: Any) -> Floats:
+    """Return log-odds of the positive class of two, or decision values that point to it."""
+    places = _place_classes(model, classes)
+    if len(places) != 2:
+        raise ValueError(
+            f"the trained {type(model).__name__} knows the class {_list_classes(model)} alone, and y has "
+            f"{classes.tolist()}: train it with samples of both classes"
+        )
+    at = int(np.argmax(classes[places] == positive))
     if gives_probabilities(model):
-        return log_odds(values[:, at])
-    return values.ravel() if at == 1 else -values.ravel()
+        return log_odds(_predict_probabilities(model, X, 2)[:, at])
+    values = _predict_decisions(model, X, 2)
+    return values if at == 1 else -values
 
 
 def class_scores(model: Any, X: Any, classes: Labels) -> Floats:
     """Return log-probabilities, or decision values, of each class; a class unknown to the model gets the least."""
-    values = _predict_scores(model, X)
+    places = _place_classes(model, classes)
     if gives_probabilities(model):
-        values = np.log(np.maximum(values, SMALLEST_PROBABILITY))
-    elif values.ndim == 1:
-        values = np.column_stack([-values, values])
-    if values.shape[1] != len(model.classes_):
-        raise ValueError(
-            f"{type(model).__name__} gives {values.shape[1]} scores for {len(model.classes_)} classes: offsets of "
-            "classes need one score per class, so set decision_function_shape='ovr' or use a classifier with "
-            "predict_proba"
-        )
-    columns = np.full((len(values), len(classes)), min(float(values.min()), float(np.log(SMALLEST_PROBABILITY))))
-    columns[:, np.searchsorted(classes, model.classes_)] = values
+        values = np.log(np.maximum(_predict_probabilities(model, X, len(places)), SMALLEST_PROBABILITY))
+    else:
+        values = _predict_decisions(model, X, len(places))
+        if values.ndim == 1:
+            values = np.column_stack([-values, values])
+    least = float(values.min(initial=np.log(SMALLEST_PROBABILITY)))
+    columns = np.full((len(values), len(classes)), least)
+    columns[:, places] = values
     return columns
 
 
-def _predict_scores(model: Any, X: Any) -> Floats:
-    """Return probabilities, or else decision values; those of few samples on one thread."""
-    predict = model.predict_proba if gives_probabilities(model) else model.decision_function
+def class_probabilities(model: Any, X: Any, classes: Labels) -> Floats:
+    """Return the model's probabilities, in the order of the given classes; zero for a class unknown to the model."""
+    places = _place_classes(model, classes)
+    values = _predict_probabilities(model, X, len(places))
+    columns = np.zeros((len(values), len(classes)))
+    columns[:, places] = values
+    return columns
+
+
+def _predict_probabilities(model: Any, X: Any, n_classes: int) -> Floats:
+    """Return probabilities, one column per class; ValueError if the model returns anything else."""
+    values = _predict_finite(model, X, "predict_proba")
+    source, shape = f"{type(model).__name__}.predict_proba", (count_samples(X), n_classes)
+    if values.shape != shape:
+        raise ValueError(
+            f"{source} returned an array of shape {values.shape}, and {shape[0]} samples of {n_classes} classes need "
+            f"{shape}: it must return one row per sample and one column per label of classes_"
+        )
+    outside = (values < -_ROUNDING) | (values > 1.0 + _ROUNDING)
+    if outside.any():
+        row, column = np.argwhere(outside)[0].tolist()
+        raise ValueError(
+            f"{source} returned {values[row, column]:g} for sample {row}: probabilities are between 0 and 1. Other "
+            "scores belong in decision_function"
+        )
+    return values
+
+
+def _predict_decisions(model: Any, X: Any, n_classes: int) -> Floats:
+    """Return decision values, one per sample for two classes and else one per class; ValueError for anything else."""
+    values = _predict_finite(model, X, "decision_function")
+    n_samples, source = count_samples(X), f"{type(model).__name__}.decision_function"
+    if n_classes == 2:
+        if values.shape not in ((n_samples,), (n_samples, 1)):
+            raise ValueError(
+                f"{source} returned an array of shape {values.shape}, and {n_samples} samples of two classes need "
+                f"{(n_samples,)}: it must return one value per sample, above zero for the second of classes_"
+            )
+        return values.ravel()
+    if values.shape != (n_samples, n_classes):
+        raise ValueError(
+            f"{source} returned an array of shape {values.shape}, and {n_samples} samples of {n_classes} classes need "
+            f"{(n_samples, n_classes)}: offsets of classes need one score per class, so set "
+            "decision_function_shape='ovr' or use a classifier with predict_proba"
+        )
+    return values
+
+
+def _predict_finite(model: Any, X: Any, method: str) -> Floats:
+    """Return what a model's method returns, those of few samples on one thread; ValueError unless finite real numbers.
+
+    Infinite decision values are refused, too: thresholds lie halfway between scores, and calibration fits a line to
+    them.
+    """
     with limit_threads(threads_for(count_samples(X))):
-        return np.asarray(predict(X), dtype=np.float64)
+        returned = getattr(model, method)(X)
+    source = f"{type(model).__name__}.{method}"
+    try:
+        array = np.asarray(returned)
+        # Texts and complex numbers would be converted, too, the latter without their imaginary part.
+        values: Floats | None = array.astype(np.float64, copy=False) if array.dtype.kind in "biufO" else None
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(_describe_other_type(source, returned)) from error
+    if values is None:
+        raise ValueError(_describe_other_type(source, returned))
+    wrong = ~np.isfinite(values)
+    if wrong.any():
+        rows = np.unique(np.nonzero(wrong)[0]) if wrong.ndim else np.zeros(1, dtype=np.int64)
+        raise ValueError(
+            f"{source} returned NaN or infinity for {rows.size} of {len(np.atleast_1d(values))} samples, the first at "
+            f"position {rows[0]}: scores must be finite numbers. Scale the features (StandardScaler), or use another "
+            "classifier"
+        )
+    return values
+
+
+def _describe_other_type(source: str, returned: Any) -> str:
+    kind = type(returned).__name__
+    return f"{source} returned a {kind} that is no array of real numbers: it must return one row of scores per sample"
 
 
 def fit_copy(estimator: Any, X: Any, y: Labels, weights: Floats | None, groups: Integers | None = None) -> Any:

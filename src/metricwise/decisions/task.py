@@ -11,14 +11,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from metricwise._typing import Floats, Indices, Integers, Labels
 from metricwise.decisions.binary import Aim, ThresholdRule
 from metricwise.decisions.decision import Calibration, Decision, ScoredSamples
 from metricwise.decisions.log_loss import Loss
 from metricwise.decisions.out_of_fold import draw_probe
-from metricwise.decisions.scoring import fit_copy
+from metricwise.decisions.scoring import class_probabilities, fit_copy
 from metricwise.measures import Measure
 
 
@@ -118,8 +116,8 @@ class Task(ABC):
         return [model]
 
     def learner_probabilities(self, model: Any, X: Any) -> Floats:
-        """Return the probabilities that the model itself predicts."""
-        return np.asarray(model.predict_proba(X))
+        """Return the probabilities that the model itself predicts, in the order of the classes or labels."""
+        return class_probabilities(model, X, self.classes)
 
     @property
     def names(self) -> list[Any]:

@@ -80,7 +80,7 @@ class Binary(Task):
         return target.astype(np.int64)
 
     def scores(self, model: Any, X: Any) -> Floats:
-        return binary_scores(model, X, self.positive)
+        return binary_scores(model, X, self.classes, self.positive)
 
     def prior_scores(self, target: Labels, weights: Floats) -> float:
         return float(prior_log_odds(np.average(target, weights=weights), weights.sum()))
