@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import metricwise.io
 from metricwise.io import MalformedLineError, read_table, stream, text
 from tests.unit.data_files import assert_line_5_is_malformed, join_chunks, write_file
 
@@ -184,7 +185,47 @@ def test_headers_that_are_not_utf8_raise(tmp_path):
         stream(write(tmp_path, b"a,\xff\n1,2\n"))
 
 
-@pytest.mark.parametrize("content", ["a,y\r1,2\r3,4\r", 'a,"y\n1,2\n'])
-def test_first_lines_that_cannot_be_parsed_raise(tmp_path, content):
-    with pytest.raises(MalformedLineError, match="line 1, column 1: the line cannot be divided"):
+@pytest.mark.parametrize(
+    ("content", "place"),
+    [
+        ("a,y\r1,2\r3,4\r", "line 1, column 1"),
+        ('"a","y"\r1,2\r', "line 1, column 1"),
+        ('a,"y\n1,2\n', "line 1, column 3"),
+        ('\n"a"b,y\n1,2\n', "line 2, column 4"),
+    ],
+)
+def test_first_lines_that_cannot_be_parsed_raise(tmp_path, content, place):
+    with pytest.raises(MalformedLineError, match=f"{place}: the line cannot be divided"):
         stream(write(tmp_path, content))
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("lead", ["", "\ufeff", "{end}", ",,{end}", "\ufeff , ,{end}  {end}"])
+@pytest.mark.parametrize("names", ['size 5",b', 'a"b,"c"', '"a,b","c ""d"""', '"two{end}lines",b"', 'a"", "b"'])
+def test_every_header_ends_where_the_rows_start(tmp_path, names, lead, end):
+    content = f"{lead}{names},y{end}1,2,0{end}3,4,1{end}".replace("{end}", end)
+    path = write(tmp_path, content)
+    expected = next(csv.reader([names.replace("{end}", end)], skipinitialspace=True))
+    X, y = join_chunks(stream(path))
+    table, memory_map = read_table(path), metricwise.io.open(path)
+    assert table.feature_names == stream(path).feature_names == tuple(expected)
+    for samples, labels in (
+        (X, y),
+        (table.X, table.y),
+        (np.concatenate([b for _, b in memory_map.blocks()]), memory_map.y),
+    ):
+        np.testing.assert_array_equal(samples, [[1.0, 2.0], [3.0, 4.0]])
+        np.testing.assert_array_equal(labels, [0.0, 1.0])
+
+
+def test_quotes_within_a_name_swallow_no_rows(tmp_path):
+    path = write(tmp_path, 'size 5",t,y\n1,ab",0\n3,cd,1\n5,ef,1\n')
+    table = read_table(path)
+    assert table.X.to_dict("list") == {'size 5"': [1.0, 3.0, 5.0], "t": ['ab"', "cd", "ef"]}
+    assert sum(len(chunk.y) for chunk in stream(path, hash_features=8)) == 3
+
+
+@pytest.mark.parametrize("has_header", [None, True, False])
+def test_files_whose_fields_are_all_empty_have_no_rows(tmp_path, has_header):
+    with pytest.raises(ValueError, match=r"has no rows: all of its fields are empty"):
+        read_table(write(tmp_path, ",,\n,,\n"), has_header=has_header)

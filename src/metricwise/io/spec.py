@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import csv
 import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from io import StringIO
 from numbers import Integral
 from pathlib import Path
 from typing import Any, Literal
 
-from metricwise.io.encodings import UTF8, check_encoding, explain_undecodable
-from metricwise.io.errors import MalformedLineError
+from metricwise.io.encodings import UTF8, check_encoding
 from metricwise.io.files import BINARY_STARTS, FileBytes, as_text, check_file, is_cut_off, load_head
 from metricwise.io.notation import Decimal, check_decimal, is_missing, reads_as_number, recognise_decimal
 from metricwise.io.roles import Kind, RoleOptions, Which
@@ -274,27 +271,30 @@ def _recognise_layout(
     decimal: Decimal | None,
 ) -> FileSpec:
     """Look at the first lines of a table; columns that are asked for by name show that there is a header."""
+    from metricwise.io.first_rows import divide_rows, read_header
+
     if delimiter is not None and (len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n'):
         raise ValueError(f"delimiter must be a single ASCII character, not a quote or line end, got {delimiter!r}")
     name, data = content.name, as_text(content.data)
     if data.isspace():  # without a copy
         raise ValueError(f"{name} has no rows: the file is empty")
-    end = _end_of_lines(data)
-    text = data[:end].decode(errors="replace")
-    chosen = delimiter or _recognise_delimiter(text, name)
-    rows = _split(text, chosen)
+    head = data[: _end_of_lines(data)]
+    chosen = delimiter or _recognise_delimiter(head, name)
+    rows = divide_rows(head, chosen, _SAMPLE_ROWS + 1)
+    first = rows[0] if rows and has_header is False else read_header(name, data, chosen)
+    sample = tuple(row.fields for row in rows if row.start >= first.end)
     if has_header is None:
-        has_header = _is_header(rows, roles.names)
-    point = decimal or recognise_decimal(rows[1:] if has_header else rows, chosen)
+        has_header = _is_header([first.fields, *sample], roles.names)
+    everything = sample if has_header else (first.fields, *sample)
+    point = decimal or recognise_decimal(everything, chosen)
     spec = FileSpec(
-        name, "csv", content.is_compressed, roles, encoding, delimiter=chosen, decimal=point, sample=tuple(rows)
+        name, "csv", content.is_compressed, roles, encoding, delimiter=chosen, decimal=point, sample=everything
     )
     if not has_header:
         return spec
-    start = _end_of_header(name, data, chosen)
-    names = tuple(field or f"column {number}" for number, field in enumerate(rows[0], 1))
-    first_line = data.count(b"\n", 0, start) + 1
-    return replace(spec, names=names, sample=tuple(rows[1:]), start=start, first_line=first_line)
+    names = tuple(field or f"column {number}" for number, field in enumerate(first.fields, 1))
+    first_line = data.count(b"\n", 0, first.end) + 1
+    return replace(spec, names=names, start=first.end, first_line=first_line)
 
 
 def _end_of_lines(data: bytes) -> int:
@@ -306,31 +306,16 @@ def _end_of_lines(data: bytes) -> int:
     return len(data) if second < 0 else second + 1
 
 
-def _split(text: str, delimiter: str) -> list[tuple[str, ...]]:
-    """Return the first rows as fields."""
-    rows: list[tuple[str, ...]] = []
-    # Lines end with line feeds alone: a text may hold other characters that Python takes for line ends.
-    reader = csv.reader(StringIO(text, newline="\n"), delimiter=delimiter, skipinitialspace=True)
-    try:
-        for row in reader:
-            fields = tuple(field.strip() for field in row if delimiter != " " or field.strip())
-            if any(fields):
-                rows.append(fields)
-            if len(rows) > _SAMPLE_ROWS:
-                break
-    except csv.Error:
-        pass  # what is wrong is for the parser to report, with its place
-    return rows or [(text,)]
-
-
-def _recognise_delimiter(text: str, name: str) -> str:
+def _recognise_delimiter(head: bytes, name: str) -> str:
     """Return what divides most lines into the same number of fields, more than one."""
     if suffix_of(name) in (".tsv", ".tab"):
         return "\t"
+    from metricwise.io.first_rows import divide_rows
+
     best, choice = 0.0, ","
     for delimiter in _DELIMITERS:
-        counts = [len(row) for row in _split(text, delimiter)]
-        usual = max(set(counts), key=counts.count)
+        counts = [len(row.fields) for row in divide_rows(head, delimiter, _SAMPLE_ROWS + 1)]
+        usual = max(set(counts), key=counts.count, default=0)
         share = counts.count(usual) / len(counts) if usual > 1 else 0.0
         if share > best:
             best, choice = share, delimiter
@@ -352,27 +337,3 @@ def _is_header_of(column: tuple[str, ...]) -> bool:
     below = [field for field in column[1:] if not is_missing(field)]
     heading = column[0]
     return bool(below) and all(map(reads_as_number, below)) and not reads_as_number(heading) and not is_missing(heading)
-
-
-def _end_of_header(name: str, data: bytes, delimiter: str) -> int:
-    """Return where the row after the header starts; names may be quoted and hold line feeds."""
-    at = first = len(data) - len(data.lstrip(b" \t\r\n".replace(delimiter.encode(), b"")))
-    is_quoted, line = False, first
-    while at == first or is_quoted:
-        end = data.find(b"\n", line)
-        if end < 0:
-            problem = "the line cannot be divided: a quote is opened in the header that is never closed: close it"
-            raise MalformedLineError(name, 1, 1, problem)
-        at = end + 1
-        is_quoted ^= data.count(b'"', line, at) % 2 == 1
-        line = at
-    header = data[first:at]
-    if b"\r" in header.rstrip(b"\r\n"):
-        problem = "the line cannot be divided: it has carriage returns in it: end lines with line feeds"
-        raise MalformedLineError(name, 1, 1, problem)
-    try:
-        header.decode()
-    except UnicodeDecodeError as error:
-        line, line_start = data.count(b"\n", 0, first + error.start) + 1, header.rfind(b"\n", 0, error.start) + 1
-        raise MalformedLineError(name, line, error.start - line_start + 1, explain_undecodable(header)) from None
-    return at

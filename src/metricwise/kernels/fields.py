@@ -103,6 +103,31 @@ def count_fields(block, line, delimiter, quote, other_quote):
 
 
 @kernel
+def divide_row(block, at, delimiter, quote, other_quote):
+    """Find the fields of a row; return the problem, their bounds, and the end of the row or where the problem is.
+
+    The bounds are start, stop (negative for a text with special characters) and whether the field is quoted.
+    """
+    blank = delimiter == _BLANK
+    bounds, count = np.empty((16, 3), dtype=np.int64), 0
+    while True:
+        code, start, stop, quoted, special, at = field_bounds(block, at, delimiter, quote, other_quote, False)
+        if blank and code == FINE:
+            at = _skip_blanks(block, at, 0)
+        if count == bounds.shape[0]:
+            longer = np.empty((2 * count, 3), dtype=np.int64)
+            longer[:count] = bounds
+            bounds = longer
+        bounds[count, 0] = start
+        bounds[count, 1] = -stop if special else stop
+        bounds[count, 2] = quoted
+        count += 1
+        if code != FINE or block[at] == _LINE_FEED:
+            return code, bounds[:count], at if code != FINE else at + 1
+        at += not blank
+
+
+@kernel
 def parse_fields(
     block,
     at,

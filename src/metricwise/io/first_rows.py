@@ -1,0 +1,110 @@
+"""The header and the first rows of delimited text, divided into fields as the parser divides all rows."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from metricwise.io.encodings import explain_undecodable
+from metricwise.io.errors import MalformedLineError
+from metricwise.io.files import line_and_column
+from metricwise.kernels import fields
+
+_QUOTE = ord('"')
+_PROBLEMS = {
+    fields.UNCLOSED: "a quote is opened that is never closed: close it",
+    fields.QUOTES: "more follows behind the closing quote of a field: double quotes that are part of a text",
+}
+
+
+class Row(NamedTuple):
+    """The fields of a row, without quotes and blanks around them, and where it starts and ends."""
+
+    fields: tuple[str, ...]
+    start: int
+    end: int
+
+
+class _Division(NamedTuple):
+    """The problem of a row, if any, the bounds of its fields, and the end of the row or where the problem is."""
+
+    problem: int
+    bounds: list[list[int]]
+    end: int
+
+    def texts(self, data: bytes) -> tuple[str, ...]:
+        """Return the fields as texts."""
+        return tuple(_read_field(data, start, stop) for start, stop, _ in self.bounds)
+
+
+def _divide(data: bytes, start: int, delimiter: str) -> _Division:
+    view = np.frombuffer(data, dtype=np.uint8)
+    problem, bounds, end = fields.divide_row(view, start, ord(delimiter), _QUOTE, 0)
+    return _Division(problem, bounds.tolist(), end)
+
+
+def _read_field(data: bytes, start: int, stop: int) -> str:
+    text = data[start : abs(stop)].decode(errors="replace").strip()
+    return text.replace('""', '"') if stop < 0 else text
+
+
+def divide_rows(data: bytes, delimiter: str, count: int) -> list[Row]:
+    r"""Return the first rows with content; lines that cannot be divided are left for the parser to report.
+
+    Examples
+    --------
+    >>> [row.fields for row in divide_rows(b',,\na,"b, c",d"\n1,2,3\n', ",", 50)]
+    [('a', 'b, c', 'd"'), ('1', '2', '3')]
+    """
+    rows: list[Row] = []
+    start = 0
+    while start < len(data) and len(rows) < count:
+        row = _divide(data, start, delimiter)
+        if row.problem == fields.UNCLOSED:  # perhaps because the data end within a text
+            break
+        if row.problem:
+            start = data.index(b"\n", start) + 1
+            continue
+        texts = row.texts(data)
+        if any(texts):
+            rows.append(Row(texts, start, row.end))
+        start = row.end
+    return rows
+
+
+def read_header(name: str, data: bytes, delimiter: str) -> Row:
+    r"""Return the first row with content; MalformedLineError if it cannot be divided or is not UTF-8.
+
+    Examples
+    --------
+    >>> read_header("rows.csv", b',\n"size, cm",t"\n1,2\n', ",")
+    Row(fields=('size, cm', 't"'), start=2, end=16)
+    """
+    start = 0
+    while start < len(data):
+        row = _divide(data, start, delimiter)
+        texts = row.texts(data)
+        if row.problem or any(texts):
+            _check_header(name, data, start, row)
+            return Row(texts, start, row.end)
+        start = row.end
+    raise ValueError(f"{name} has no rows: all of its fields are empty")
+
+
+def _check_header(name: str, data: bytes, start: int, row: _Division) -> None:
+    """Raise if the header cannot be divided, holds carriage returns outside quotes, or is not UTF-8."""
+    end = data.index(b"\n", row.end) if row.problem else row.end
+    bare = [data[first:stop] for first, stop, is_quoted in row.bounds if not is_quoted]
+    has_returns = any(b"\r" in field for field in bare)
+    if has_returns or (row.problem == fields.QUOTES and data[row.end - 1 : row.end] == b"\r"):
+        problem = "the line cannot be divided: it has carriage returns in it: end lines with line feeds"
+        raise MalformedLineError(name, *line_and_column(data, start), problem)
+    if row.problem:
+        problem = f"the line cannot be divided: {_PROBLEMS[row.problem]}"
+        raise MalformedLineError(name, *line_and_column(data, row.end), problem)
+    try:
+        data[start:end].decode()
+    except UnicodeDecodeError as error:
+        place = start + error.start
+        raise MalformedLineError(name, *line_and_column(data, place), explain_undecodable(data[start:end])) from None
