@@ -12,6 +12,7 @@ from scipy import sparse
 from metricwise._typing import Floats, Integers
 from metricwise.io.errors import SkipLog
 from metricwise.io.hashing import HashedColumns, HashOptions
+from metricwise.io.labels import make_text_labels
 from metricwise.io.spec import FileSpec
 
 
@@ -44,7 +45,7 @@ class Chunk(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """Rows that were parsed together: a chunk, or a part of one."""
+    """Rows that were parsed together: a chunk, or a part of one. Its labels are numbers, or texts as objects."""
 
     X: Any
     y: NDArray[Any]
@@ -107,16 +108,16 @@ class Source(Protocol):
         ...
 
 
-def join_pieces(pieces: Sequence[Piece], first_row: int) -> Chunk:
-    """Return the chunk made of some pieces."""
-    if len(pieces) == 1:
-        piece = pieces[0]
-        return Chunk(piece.X, piece.y, piece.weights, first_row)
-    parts = [piece.X for piece in pieces]
-    X = sparse.vstack(parts, format="csr") if sparse.issparse(parts[0]) else np.concatenate(parts)
-    weights = [piece.weights for piece in pieces if piece.weights is not None]
-    y = np.concatenate([piece.y for piece in pieces])
-    return Chunk(X, y, np.concatenate(weights) if weights else None, first_row)
+def join_pieces(path: str, pieces: Sequence[Piece], first_row: int) -> Chunk:
+    """Return the chunk made of some pieces of a file."""
+    X, y, weights, _ = pieces[0]
+    if len(pieces) > 1:
+        parts = [piece.X for piece in pieces]
+        X = sparse.vstack(parts, format="csr") if sparse.issparse(parts[0]) else np.concatenate(parts)
+        y = np.concatenate([piece.y for piece in pieces])
+        given = [piece.weights for piece in pieces if piece.weights is not None]
+        weights = np.concatenate(given) if given else None
+    return Chunk(X, make_text_labels(path, y, first_row) if y.dtype == object else y, weights, first_row)
 
 
 def read_rows(reader: Reader, count: int) -> list[Piece]:

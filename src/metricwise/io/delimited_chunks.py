@@ -141,7 +141,7 @@ class _ChunkParser:
                 outcome = self._truncate(outcome, view, np.array([row]), column, fields.LABEL)
                 break
             labels.append(label)
-        return outcome, np.array(labels, dtype=np.str_)
+        return outcome, np.array(labels, dtype=object)
 
     def explain(self, code: int, line: bytes, place: int) -> str:
         """Return what is wrong with a line."""

@@ -11,9 +11,12 @@ from metricwise._typing import Floats
 from metricwise.io.columns import Content, restore_integers
 from metricwise.io.errors import MalformedLineError
 from metricwise.io.roles import Roles
+from metricwise.memory import format_megabytes
 
 ENDS_WITH_NUL = "found a text that ends with a NUL byte, which arrays of texts drop: remove it"
 _INEXACT = 2.0**53  # from which on neighbouring whole numbers are one number in double precision
+_LARGEST_ARRAY = 2**27  # bytes of texts, whatever their lengths
+_MOST_PADDING = 100  # times the length of all texts together
 
 
 def refuse_inexact(where: str, y: NDArray[Any]) -> None:
@@ -26,6 +29,34 @@ def restore_labels(where: str, y: NDArray[Any]) -> NDArray[Any]:
     """Return labels as integers if all of them are whole numbers; raise if some are too large to be exact."""
     refuse_inexact(where, y)
     return restore_integers(y)
+
+
+def make_text_labels(path: str, texts: NDArray[Any], first_row: int = 0) -> NDArray[np.str_]:
+    """Return labels as an array of texts, which takes the space of the longest in every row; raise if that is too much.
+
+    Parameters
+    ----------
+    path : str
+        The file, for messages.
+    texts : ndarray of shape (n_rows,)
+        The labels as objects.
+    first_row : int, default=0
+        How many rows of the file come before.
+
+    Examples
+    --------
+    >>> make_text_labels("train.csv", np.array(["yes", "no"], dtype=object))
+    array(['yes', 'no'], dtype='<U3')
+    """
+    lengths = np.fromiter(map(len, texts.tolist()), dtype=np.int64, count=texts.size)
+    longest = int(lengths.max(initial=0))
+    size = texts.size * longest * np.dtype("U1").itemsize
+    if size > _LARGEST_ARRAY and texts.size * longest > _MOST_PADDING * int(lengths.sum()):
+        raise ValueError(
+            f"{path}, row {first_row + int(lengths.argmax()) + 1}: found a label of {longest:,} characters, and all "
+            f"labels would take as much space, {format_megabytes(size)} together: shorten it, or name another target"
+        )
+    return texts.astype(np.str_)
 
 
 def _explain_inexact(value: float) -> str:
@@ -51,7 +82,9 @@ def read_labels(path: str, roles: Roles, content: Content) -> NDArray[Any] | Non
     if len(fields) > 1:
         return np.column_stack([field.values for field in fields]).astype(np.int64)
     _refuse_merged(path, content, roles.targets[0])
-    return fields[0].objects().astype(np.str_) if fields[0].is_text else restore_integers(fields[0].values.copy())
+    if fields[0].is_text:
+        return make_text_labels(path, fields[0].objects())
+    return restore_integers(fields[0].values.copy())
 
 
 def read_groups(path: str, content: Content, number: int) -> NDArray[Any]:

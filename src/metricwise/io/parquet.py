@@ -377,8 +377,7 @@ class ParquetReader:
         weights: Floats | None = None if self._roles.weight is None else columns[self._roles.weight][valid]
         if not self._roles.targets:
             return Piece(X, np.zeros(X.shape[0]), weights)
-        y = columns[self._roles.targets[0]][valid]
-        return Piece(X, y.astype(np.str_) if y.dtype == object else y, weights)
+        return Piece(X, columns[self._roles.targets[0]][valid], weights)
 
     def _features(self, columns: dict[int, NDArray[Any]], valid: NDArray[np.bool_]) -> Any:
         if self._rule is not None:

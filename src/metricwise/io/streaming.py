@@ -171,7 +171,7 @@ class Stream:
             if start:
                 first_row = reader.skip(start * self._chunk_rows)
             while pieces := self._read_chunk(reader):
-                chunk = join_pieces(pieces, first_row)
+                chunk = join_pieces(self.path, pieces, first_row)
                 refuse_inexact(f"{self.path}, rows {first_row + 1} to {first_row + len(chunk.y)}", chunk.y)
                 first_row += len(chunk.y)
                 yield chunk

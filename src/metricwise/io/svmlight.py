@@ -16,6 +16,7 @@ from metricwise._typing import Floats, Integers
 from metricwise.io.chunks import Piece, read_rows
 from metricwise.io.encodings import explain_undecodable
 from metricwise.io.errors import SkipLog
+from metricwise.io.labels import make_text_labels
 from metricwise.io.spec import FileSpec
 from metricwise.io.text import Bytes, Outcome, TextReader, TextSource, show
 from metricwise.kernels import parsing
@@ -78,7 +79,9 @@ def read_svmlight(spec: FileSpec, file: IO[bytes]) -> tuple[Any, NDArray[Any], I
         if not pieces:
             raise ValueError(f"{spec.path} has no rows")
         y = np.concatenate([piece.y for piece in pieces])
-        if mode == parsing.TEXT_LABEL or np.isfinite(y).all():
+        if mode == parsing.TEXT_LABEL:
+            y = make_text_labels(spec.path, y)
+        elif np.isfinite(y).all():
             break
     if parser.width == 0:
         raise ValueError(f"{spec.path} has labels but no features: give their number as n_features")
@@ -240,4 +243,4 @@ def _decode_labels(block: bytes, outcome: Outcome, spans: Integers) -> tuple[Out
             del labels[len(labels) - (code == parsing.LABEL) :]
             outcome = Outcome(code, len(labels), block.rfind(b"\n", 0, start) + 1, start)
             break
-    return outcome, np.array(labels, dtype=np.str_)
+    return outcome, np.array(labels, dtype=object)
