@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -96,6 +98,14 @@ def test_inconsistent_lengths_raise():
 )
 def test_invalid_targets_raise(y, message):
     expect_error(ValueError, message, y=y)
+
+
+@pytest.mark.parametrize("make", [MultivariateSVC, STAMPClassifier, partial(PlugInClassifier, LogisticRegression())])
+def test_labels_that_numpy_cannot_distinguish_raise(make):
+    y = np.empty(40, dtype=object)
+    y[:] = ["a", "a\0"] * 20
+    with pytest.raises(ValueError, match=r"label 'a\\x00' of y ends in a NUL character"):
+        make().fit(np.arange(80.0).reshape(40, 2), y)
 
 
 def test_zero_weights_that_leave_one_class_raise():

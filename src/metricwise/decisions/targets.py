@@ -25,12 +25,30 @@ def classes_of(y: NDArray[Any], weights: Floats) -> NDArray[Any]:
     """Return the sorted labels that have weight; raise unless there are two or more."""
     _refuse_missing_labels(y)
     check_classification_targets(y)
-    classes = np.unique(y[weights > 0.0])
+    classes = distinct_labels(y[weights > 0.0])
     if classes.size < 2:
         nothing = "no sample with a weight above zero" if y.size else "no samples"
         found = f"only one class, {classes.tolist()[0]!r}" if classes.size else nothing
         raise ValueError(f"y has {found}: training needs samples of at least two classes")
     return classes
+
+
+def distinct_labels(labels: NDArray[Any]) -> NDArray[Any]:
+    """Return the sorted labels; ValueError if a text ends in NUL characters, which comparisons of NumPy ignore.
+
+    Examples
+    --------
+    >>> distinct_labels(np.array(["b", "a", "b"]))
+    array(['a', 'b'], dtype='<U1')
+    """
+    found: NDArray[Any] = np.unique(labels)
+    padded = [label for label in found.tolist() if isinstance(label, str) and label.endswith("\0")]
+    if padded:
+        raise ValueError(
+            f"the label {padded[0]!r} of y ends in a NUL character, so that NumPy cannot distinguish it from the same "
+            "text without: remove these characters, or encode y with sklearn.preprocessing.LabelEncoder"
+        )
+    return found
 
 
 def _refuse_missing_labels(y: NDArray[Any]) -> None:

@@ -13,6 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from metricwise._typing import Floats, Labels, Mask
+from metricwise.decisions.targets import distinct_labels
 from metricwise.estimators.streaming.training import BinaryModel, Progress, StreamPlan, evaluate_recent
 from metricwise.io.chunk_reader import ChunkReader
 from metricwise.results import StreamEntry
@@ -130,7 +131,7 @@ def check_n_passes(n_passes: Any, reader: ChunkReader) -> int:
 
 def first_classes(reader: ChunkReader, y: Any, classes: Any) -> Labels:
     """Return the given classes, or those of the first chunk; raise if there are fewer than two."""
-    found: Labels = np.unique(y if classes is None else np.asarray(classes))
+    found: Labels = distinct_labels(y if classes is None else np.asarray(classes))
     if found.size < 2:
         raise ValueError(
             f"the first chunk of {reader.name} has samples of one class only, {found.tolist()}: give all labels as "
@@ -148,7 +149,7 @@ def check_chunk_labels(y: Any, classes: Any, known: NDArray[Any] | None) -> NDAr
             )
         given = known
     else:
-        given = np.unique(np.asarray(classes))
+        given = distinct_labels(np.asarray(classes))
     if known is not None and not np.array_equal(given, known):
         raise ValueError(
             f"classes={given.tolist()} is not the same as on last call to partial_fit, was: {known.tolist()}"
