@@ -6,9 +6,11 @@ import dataclasses
 import math
 import os
 import pickle
+import re
 import subprocess
 import sys
 import warnings
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -23,6 +25,7 @@ from metricwise.measures import (
     BalancedAccuracy,
     CohenKappa,
     ConcaveInRates,
+    CostMatrix,
     CountsTable,
     FBeta,
     GainsByRank,
@@ -37,6 +40,7 @@ from metricwise.measures import (
     PartialAuc,
     PrecisionAtK,
     PrecisionAtRecall,
+    Profit,
     QMean,
     RanksPairs,
     RatioOfRates,
@@ -259,6 +263,73 @@ def test_mistakes_per_loss_is_finite_for_small_weights():
 def test_mistakes_per_loss_needs_positives(measure):
     with pytest.raises(ValueError, match=f"'{measure.name}'.*n_pos=0"):
         measure.mistakes_per_loss(0, 10)
+
+
+@pytest.mark.parametrize("beta", [1e-6, 1e6])
+def test_factors_at_the_ends_of_their_range_keep_the_digits(beta):
+    tp, fp, fn, tn = (1e14 * np.array(cells) for cells in ([0.2, 0.0], [0.1, 0.5], [0.3, 0.1], [0.4, 0.4]))
+    exact = [Fraction(beta), *(Fraction(cells[0]) for cells in (tp, fp, fn, tn))]
+    expected = _f_beta(*exact)
+    np.testing.assert_allclose(FBeta(beta).value(tp, fp, fn, tn), [float(expected), 0.0], rtol=1e-14)
+    slope = FBeta(beta).table_gradient(tp, fp, fn, tn)[0]
+    square, own = exact[0] ** 2, exact[0] ** 2 * exact[3] + exact[2]
+    assert slope[0] == pytest.approx(float((1 + square) * own / (own + (1 + square) * exact[1]) ** 2), rel=1e-6)
+    right, wrong = exact[1] + exact[4], exact[0] * (exact[2] + exact[3])
+    assert GowerLegendre(beta).value(tp, fp, fn, tn)[0] == pytest.approx(float(right / (right + wrong)), rel=1e-14)
+    of_rates = GowerLegendre(beta).ratio(1.0)
+    assert np.all(np.isfinite(of_rates)) and np.all(np.isfinite(FBeta(beta).ratio(1.0)))
+
+
+def _f_beta(beta, tp, fp, fn, tn):
+    return (1 + beta**2) * tp / ((1 + beta**2) * tp + beta**2 * fn + fp)
+
+
+@pytest.mark.parametrize("value", [5e-324, 9.9e-7, 1.1e6, 1e154, 1.4e154, 1e308, 10**400])
+@pytest.mark.parametrize("measure", [FBeta, GowerLegendre])
+def test_factors_whose_squares_lose_the_counts_are_refused(measure, value):
+    wrong = "must be a positive finite number, got inf" if value > 1e308 else "must lie between 1e-06 and 1e"
+    with pytest.raises(ValueError, match=re.escape(wrong)):
+        measure(value)
+
+
+@pytest.mark.parametrize("k", [2**53 + 1, 1e16, 1e308, 10**400])
+@pytest.mark.parametrize("measure", [PrecisionAtK, NDCG])
+def test_counts_that_are_not_exact_are_refused(measure, k):
+    with pytest.raises(ValueError, match="k must be "):
+        measure(k)
+    assert measure(2**53).k == 2**53
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda width: PartialAuc(max_fpr=width),
+        lambda width: PartialAuc(0.5, 0.5 + width),
+        lambda width: TwoWayPartialAuc(max_fpr=width),
+        lambda width: TwoWayPartialAuc(min_tpr=1.0 - width),
+    ],
+)
+def test_areas_that_rounding_decides_are_refused(make):
+    y, scores = [1, 1, 1, 0, 0, 0], [0.9, 0.4, 0.7, 0.3, 0.8, 0.1]
+    assert 0.0 <= make(1.1e-9).score(y, scores) <= 1.0
+    for width in (9e-10, 1.2e-16, 0.0):
+        with pytest.raises(ValueError, match="fpr|tpr"):
+            make(width)
+
+
+@pytest.mark.parametrize("size", [5e-324, 9e-101, 1.1e100, 1e308, 10**400])
+def test_amounts_of_extreme_size_are_refused(size):
+    with pytest.raises(ValueError, match=r"tp of the profit (is|must)"):
+        Profit(tp=size, fp=-1.0)
+    with pytest.raises(ValueError, match="costs"):
+        CostMatrix([[0.0, size], [1.0, 0.0]])
+
+
+@pytest.mark.parametrize("size", [1e-100, 1e100])
+def test_amounts_at_the_ends_of_their_range_count(size):
+    y, predicted = [1, 1, 0, 0], [1, 0, 1, 0]
+    assert Profit(fp=-size).score(y, predicted) == pytest.approx(-size, rel=1e-12)
+    assert CostMatrix([[0.0, size], [size, 0.0]]).score(y, predicted) == pytest.approx(2 * size, rel=1e-12)
 
 
 @pytest.mark.parametrize("beta", [0, -1, math.inf, math.nan, True, "1", None])

@@ -12,17 +12,44 @@ from numpy.typing import ArrayLike, NDArray
 from metricwise._typing import Floats, Mask
 
 _LARGEST_RELEVANCE = 1e100
+# Of the parameters of a measure: their squares, multiplied by counts, keep all digits that decide.
+LEAST_FACTOR, LARGEST_FACTOR = 1e-6, 1e6
+LEAST_AMOUNT, LARGEST_AMOUNT = 1e-100, 1e100  # of money that is not zero: sums over samples stay finite and exact
+NARROWEST_RATES = 1e-9  # between two rates that bound a part of a curve: areas are known to about 1e-16
+MOST_COUNTED = 2**53  # whole numbers up to it are exact in double precision
 _MAX_SHOWN = 5  # values listed in a message
 
 
 def check_positive(value: object, name: str) -> float:
     """Return ``value`` as a float; raise ValueError unless it is a finite number above zero."""
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
-        raise ValueError(f"{name} must be a positive finite number, got {value!r}.")
-    number = float(value)
+    number = math.nan if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real) else to_float(value)
     if not (math.isfinite(number) and number > 0):
-        raise ValueError(f"{name} must be a positive finite number, got {value!r}.")
+        raise ValueError(f"{name} must be a positive finite number, got {shorten(value)}.")
     return number
+
+
+def check_factor(value: object, name: str) -> float:
+    """Return ``value`` as a float; raise ValueError unless it is a number whose square can be multiplied by counts."""
+    number = check_positive(value, name)
+    if not LEAST_FACTOR <= number <= LARGEST_FACTOR:
+        raise ValueError(
+            f"{name} must lie between {LEAST_FACTOR:g} and {LARGEST_FACTOR:g}, got {shorten(value)}; choose a number "
+            "closer to 1, beyond these limits the measure hardly changes."
+        )
+    return number
+
+
+def to_float(value: Real) -> float:
+    """Return a number as a float, infinity if it is a whole number that is too large."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
+
+
+def shorten(value: object) -> str:
+    """Return a value as text; Python refuses to write whole numbers of thousands of digits."""
+    return f"{to_float(value):g}" if isinstance(value, Integral) and abs(value) > MOST_COUNTED else repr(value)
 
 
 def check_share(value: object, name: str) -> float:
@@ -39,8 +66,8 @@ def check_count_or_share(value: object, name: str) -> int | float:
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
         raise ValueError(f"{name} must be a positive number, got {value!r}; {fix}.")
     number = int(value) if isinstance(value, Integral) else float(value)
-    if not (math.isfinite(number) and number > 0):
-        raise ValueError(f"{name} must be positive and finite, got {value!r}; {fix}.")
+    if not 0 < number <= MOST_COUNTED:
+        raise ValueError(f"{name} must be positive and at most {MOST_COUNTED:g}, got {shorten(value)}; {fix}.")
     return number
 
 

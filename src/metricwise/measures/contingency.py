@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from metricwise._state import stored_fields
 from metricwise._typing import Floats
-from metricwise.measures.checks import check_positive
+from metricwise.measures.checks import check_factor
 from metricwise.measures.confusion import ConfusionOfTables
 from metricwise.measures.multiclass_capabilities import ConfusionRatio
 from metricwise.measures.rate_capabilities import DualRegion, Ratio
@@ -35,7 +35,7 @@ class FBeta(TableMeasure):
     Parameters
     ----------
     beta : float, default=1.0
-        How many times as important recall is as precision; above zero.
+        How many times as important recall is as precision; between 1e-6 and 1e6.
 
     Examples
     --------
@@ -49,7 +49,7 @@ class FBeta(TableMeasure):
     beta: float = 1.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "beta", check_positive(self.beta, "beta"))
+        object.__setattr__(self, "beta", check_factor(self.beta, "beta"))
 
     @property
     def name(self) -> str:
@@ -154,9 +154,9 @@ class GowerLegendre(SymmetricTableMeasure):
     Parameters
     ----------
     sigma : float, default=2.0
-        The cost of a mistake; above zero. 1 is the accuracy, 0.5 the first coefficient of Sokal and Sneath, and 2 the
-        coefficient of Rogers and Tanimoto. For every sigma >= 1, 1 minus the measure is a metric (Gower and Legendre
-        1986).
+        The cost of a mistake; between 1e-6 and 1e6. 1 is the accuracy, 0.5 the first coefficient of Sokal and Sneath,
+        and 2 the coefficient of Rogers and Tanimoto. For every sigma >= 1, 1 minus the measure is a metric (Gower and
+        Legendre 1986).
 
     Examples
     --------
@@ -170,7 +170,7 @@ class GowerLegendre(SymmetricTableMeasure):
     name: ClassVar[str] = "gower_legendre"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "sigma", check_positive(self.sigma, "sigma"))
+        object.__setattr__(self, "sigma", check_factor(self.sigma, "sigma"))
 
     def _value(self, tp: Floats, fp: Floats, fn: Floats, tn: Floats) -> Floats:
         return divide(tp + tn, tp + tn + self.sigma * (fp + fn))

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from metricwise._state import stored_fields
 from metricwise._typing import Floats
 from metricwise.measures.base import Response
-from metricwise.measures.checks import check_same_length, check_weights
+from metricwise.measures.checks import LARGEST_AMOUNT, LEAST_AMOUNT, check_same_length, check_weights
 
 _MOST_CLASSES = 10_000
 
@@ -175,15 +175,20 @@ def _read_by_label(costs: Mapping[Any, Any], classes: Any) -> tuple[Any, Any]:
 def _check_costs(costs: Any) -> tuple[tuple[float, ...], ...]:
     try:
         matrix = np.asarray(costs, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (OverflowError, TypeError, ValueError) as error:
         raise ValueError("costs must be numbers, one row per true class and one column per predicted class") from error
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not 2 <= len(matrix) <= _MOST_CLASSES:
         raise ValueError(
             f"costs must have a row and a column for each of two classes or more, got the shape {matrix.shape}"
         )
-    if not np.all(np.abs(matrix) <= 1e100):
-        row, column = np.argwhere(~(np.abs(matrix) <= 1e100))[0].tolist()
-        raise ValueError(f"costs[{row}][{column}] is {matrix[row, column]}: costs are finite numbers up to 1e100")
+    sizes = np.abs(matrix)
+    is_cost = (matrix == 0.0) | ((sizes >= LEAST_AMOUNT) & (sizes <= LARGEST_AMOUNT))
+    if not is_cost.all():
+        row, column = np.argwhere(~is_cost)[0].tolist()
+        raise ValueError(
+            f"costs[{row}][{column}] is {matrix[row, column]}: costs are finite numbers up to {LARGEST_AMOUNT:g}, and "
+            f"those that are not 0 at least {LEAST_AMOUNT:g} in size; state all of them in another unit"
+        )
     dominated = np.flatnonzero(np.all(matrix <= matrix.min(axis=1, keepdims=True), axis=0))
     if dominated.size:
         raise ValueError(

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from metricwise._state import stored_fields
 from metricwise._typing import Floats, Mask
-from metricwise.measures.checks import check_labels
+from metricwise.measures.checks import LARGEST_AMOUNT, LEAST_AMOUNT, check_labels, shorten, to_float
 from metricwise.measures.expressions import parse_expression
 from metricwise.measures.rate_capabilities import Ratio
 from metricwise.measures.tables import EvaluatesTable, divide
@@ -316,9 +316,15 @@ def _check_amount(amount: Any, outcome: str) -> Amount:
             f"{outcome} of the profit is a number, the name of a column or an expression; give an array of one amount "
             f"per sample to fit, predict and score: fit(X, y, {outcome}=array)"
         )
-    if isinstance(amount, bool | np.bool_) or not isinstance(amount, Real) or not math.isfinite(float(amount)):
-        raise ValueError(f"{outcome} of the profit must be a finite number or an expression, got {amount!r}")
-    return float(amount)
+    if isinstance(amount, bool | np.bool_) or not isinstance(amount, Real) or not math.isfinite(to_float(amount)):
+        raise ValueError(f"{outcome} of the profit must be a finite number or an expression, got {shorten(amount)}")
+    number = float(amount)
+    if number != 0.0 and not LEAST_AMOUNT <= abs(number) <= LARGEST_AMOUNT:
+        raise ValueError(
+            f"{outcome} of the profit is {number:g}, and amounts are 0 or between {LEAST_AMOUNT:g} and "
+            f"{LARGEST_AMOUNT:g} in size: state all of them in another unit"
+        )
+    return number
 
 
 def _evaluate_constant(text: str) -> float:

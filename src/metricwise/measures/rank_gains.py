@@ -16,7 +16,14 @@ from numpy.typing import ArrayLike
 from metricwise._state import stored_fields
 from metricwise._typing import Floats
 from metricwise.measures.base import Response
-from metricwise.measures.checks import check_finite, check_relevance, check_same_length, check_weights
+from metricwise.measures.checks import (
+    MOST_COUNTED,
+    check_finite,
+    check_relevance,
+    check_same_length,
+    check_weights,
+    shorten,
+)
 from metricwise.measures.tables import divide
 from metricwise.measures.thresholds import ScoreGroups, group_by_score
 
@@ -133,8 +140,11 @@ class NDCG:
             raise ValueError(f"gain must be 'linear' or 'exponential', got {self.gain!r}.")
         if self.k is None:
             return
-        if isinstance(self.k, bool) or not isinstance(self.k, Integral) or self.k < 1:
-            raise ValueError(f"k must be a positive integer, the number of ranks that count, or None, got {self.k!r}.")
+        if isinstance(self.k, bool) or not isinstance(self.k, Integral) or not 1 <= self.k <= MOST_COUNTED:
+            raise ValueError(
+                f"k must be a positive integer up to {MOST_COUNTED:g}, the number of ranks that count, or None, got "
+                f"{shorten(self.k)}."
+            )
         object.__setattr__(self, "k", int(self.k))
 
     def __repr__(self) -> str:

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from metricwise._state import stored_fields
 from metricwise.measures.base import Response
+from metricwise.measures.checks import NARROWEST_RATES
 from metricwise.measures.ranking_capabilities import RocRegion
 from metricwise.measures.thresholds import ScoreGroups, group_by_score
 
@@ -105,6 +106,11 @@ class PartialAuc:
         low, high = float(self.min_fpr), float(self.max_fpr)
         if not 0 <= low < high <= 1:
             raise ValueError(f"min_fpr and max_fpr must satisfy 0 <= min_fpr < max_fpr <= 1, got {low!r} and {high!r}.")
+        if high - low < NARROWEST_RATES:
+            raise ValueError(
+                f"min_fpr={low!r} and max_fpr={high!r} are closer than {NARROWEST_RATES:g}, where rounding decides the "
+                "area between them: choose rates that are further apart."
+            )
         object.__setattr__(self, "min_fpr", low)
         object.__setattr__(self, "max_fpr", high)
 
@@ -202,6 +208,11 @@ class TwoWayPartialAuc:
             raise ValueError(f"max_fpr must be above 0 and at most 1, got {most!r}: choose a rate such as 0.3.")
         if not 0 <= least < 1:
             raise ValueError(f"min_tpr must be at least 0 and below 1, got {least!r}: choose a rate such as 0.7.")
+        if min(most, 1.0 - least) < NARROWEST_RATES:
+            raise ValueError(
+                f"max_fpr={most!r} and min_tpr={least!r} leave less than {NARROWEST_RATES:g} on one side of the area, "
+                "where rounding decides it: choose a greater max_fpr or a smaller min_tpr."
+            )
         object.__setattr__(self, "max_fpr", most)
         object.__setattr__(self, "min_tpr", least)
 

@@ -280,7 +280,7 @@ def _partial_fit(learner: Any, X: Any, y: Labels, weights: Floats | None, classe
 
 
 def _match_precision(X: Any, learner: Any) -> Any:
-    """Return samples in the precision of a linear learner's weights, that of its first batch: compiled code needs it."""
+    """Return samples in the precision of a linear learner's first batch, as its compiled updates need them."""
     precision = getattr(getattr(learner, "coef_", None), "dtype", X.dtype)
     return X if precision == X.dtype or precision.kind != "f" else X.astype(precision)
 
