@@ -151,6 +151,33 @@ def test_wrong_alpha(alpha: Any) -> None:
         mw.GuaranteeMonitor("precision>=0.9", alpha)
 
 
+@pytest.mark.parametrize("alpha", [5e-324, 1e-323, 1e-250, 9e-13])
+@pytest.mark.parametrize("given", ["precision>=0.9", ["precision>=0.9", "recall>=0.5"]], ids=len)
+def test_an_alpha_that_no_evidence_reaches_is_refused(given: Any, alpha: float) -> None:
+    with pytest.raises(ValueError, match=f"alpha={alpha!r} is below 1e-12"):
+        mw.GuaranteeMonitor(given, alpha)
+
+
+def test_the_least_alpha_raises_an_alarm_and_is_stored(tmp_path: Path) -> None:
+    monitor = mw.GuaranteeMonitor(["precision>=0.9", "recall>=0.5"], alpha=1e-12)
+    assert monitor.update(np.zeros(500), np.ones(500)).alarm
+    assert all(np.isfinite(monitor.status[0].interval)) and np.isfinite(monitor.status[0].wealth)
+    mw.save(monitor, tmp_path / "monitor.mw")
+    assert mw.load(tmp_path / "monitor.mw").status[0] == monitor.status[0]
+
+
+def test_a_monitor_ends_where_outcomes_cannot_be_counted(model: Any, tmp_path: Path) -> None:
+    monitor = mw.GuaranteeMonitor(model)
+    monitor.n_seen = monitor._scores.n_seen = 2**53 - 2
+    monitor.update([1, 1], [1, 1]).update_scores([0.0, 1.0])
+    mw.save(monitor, tmp_path / "monitor.mw")
+    loaded = mw.load(tmp_path / "monitor.mw")
+    for call in (lambda: loaded.update([1], [1]), lambda: loaded.update_scores([1.0])):
+        with pytest.raises(ValueError, match="1 outcomes after 9007199254740992 exceed"):
+            call()
+    assert loaded.n_seen == loaded.n_scores_seen == 2**53
+
+
 def test_a_model_without_a_guarantee_is_refused() -> None:
     plain = mw.PlugInClassifier(LogisticRegression(), "f1").fit(X[:300], y[:300])
     with pytest.raises(ValueError, match="trained without subject_to, so that there is no guarantee to watch"):
@@ -231,6 +258,11 @@ def test_stored_monitors(model: Any, tmp_path: Path) -> None:
         ("watch", "stakes", np.full(6, np.inf)),
         ("watch", "n_of_kind", 10**6),
         ("watch", "alpha", 0.2),
+        ("watch", "alpha", 0.05 + 1e-9),
+        ("", "alpha", 1e-13),
+        ("scores", "alpha", 1e-13),
+        ("", "n_seen", 2**53 + 1),
+        ("scores", "n_seen", 2**53 + 1),
         ("watch", "points", np.zeros((2, 3))),
         ("scores", "stakes", np.zeros((2, 2))),
         ("scores", "warning_at", 10**6),

@@ -27,6 +27,8 @@ _DROPS = np.array([1.6, 0.8, 0.4, 0.2, 0.1, 0.05])
 # Exponential tilts of the intervals: the best is near sqrt(2 log(1 / alpha) / variance of the sum) of n outcomes.
 _TILTS = 4.0 * 0.5 ** np.arange(12)
 _RICHEST = 1e200  # far above any 1 / alpha; keeps products finite
+LEAST_ALPHA = 1e-12  # of all guarantees together: 1 - alpha keeps digits when it is divided among guarantees and cuts
+MOST_OUTCOMES = 2**53  # that are counted exactly in double precision
 _HALVINGS = 50
 N_BETS = _DROPS.size
 
@@ -64,6 +66,14 @@ def unstaked_share(n_outcomes: int) -> float:
     (1.0, 0.126)
     """
     return 1.0 / (1.0 + math.log(n_outcomes + 1.0))
+
+
+def check_room(n_seen: int, n_more: int) -> None:
+    """Raise a ValueError if more outcomes are too many to be counted with those seen."""
+    if n_seen + n_more > MOST_OUTCOMES:
+        raise ValueError(
+            f"{n_more} outcomes after {n_seen} exceed the {MOST_OUTCOMES:g} that a monitor counts: make a new monitor"
+        )
 
 
 def new_stake(n_outcomes: int) -> float:

@@ -9,6 +9,7 @@ import numpy as np
 
 from metricwise._state import StoredState
 from metricwise._typing import Mask
+from metricwise.decisions.betting import LEAST_ALPHA, check_room
 from metricwise.decisions.binary import ThresholdRule
 from metricwise.decisions.class_outcomes import Kind, encode_class_outcomes
 from metricwise.decisions.group_constraints import separate_constraints
@@ -35,7 +36,8 @@ class GuaranteeMonitor:
         labels are "precision", "recall", "specificity", "npv", "false_positive_rate", "positive_rate" and "accuracy".
         Multiclass and multilabel guarantees are watched one by one, each of its class or label; they need a model.
     alpha : float, default=0.05
-        Probability of a false alarm, of all guarantees together. Intervals hold with probability 1 - alpha.
+        Probability of a false alarm, of all guarantees together; 1e-12 or more. Intervals hold with probability
+        1 - alpha.
 
     Attributes
     ----------
@@ -113,6 +115,11 @@ class GuaranteeMonitor:
     def __init__(self, guarantee: Any, alpha: float = 0.05) -> None:
         if isinstance(alpha, bool) or not isinstance(alpha, Real) or not 0.0 < float(alpha) < 1.0:
             raise ValueError(f"alpha must lie between 0 and 1, got {alpha!r}; write 5 percent as 0.05")
+        if alpha < LEAST_ALPHA:
+            raise ValueError(
+                f"alpha={alpha!r} is below {LEAST_ALPHA:g}, and so rare a false alarm cannot be told from none: choose "
+                f"alpha >= {LEAST_ALPHA:g}, such as 0.05"
+            )
         is_model = hasattr(guarantee, "fit") or hasattr(guarantee, "predict")
         source = _read_model(guarantee) if is_model else _Source(_read_constraints(guarantee))
         self.alpha = float(alpha)
@@ -155,6 +162,7 @@ class GuaranteeMonitor:
             The monitor itself, so that calls can be chained.
         """
         labels, outcomes, n_given = self._encode(y_true, y_pred)
+        check_room(self.n_seen, n_given)
         last = self._last if order is None else check_order(order, n_given, self._last)
         if scores is not None:
             self._bet_on_scores(scores, n_given)
@@ -201,6 +209,7 @@ class GuaranteeMonitor:
                 "as the guarantee, or leave the scores out"
             )
         checked = as_scores(scores, n_outcomes, None if self._kind == "binary" else len(self._labels))
+        check_room(self._scores.n_seen, len(checked))
         self._scores.update(checked if self._points_up else -checked)
 
     @property

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from metricwise._state import Values
+from metricwise.decisions.betting import LEAST_ALPHA, MOST_OUTCOMES, N_BETS
 from metricwise.persistence.schemas import kinds as k
 from metricwise.persistence.schemas.kinds import Sizes
 from metricwise.persistence.schemas.parts import require
@@ -35,25 +37,19 @@ def _check_watch(values: Values) -> None:
     """Raise unless the counts, stakes and points of a guarantee are those of some course of outcomes."""
     n, of_kind, points = values["n_counted"], values["n_of_kind"], values["points"]
     require(0.0 < values["alpha"] < 1.0 and 0 <= of_kind <= n and values["stride"] >= 1, _WRONG)
-    _check_stakes(values["stakes"], (_count_bets(),))
+    _check_stakes(values["stakes"], (N_BETS,))
     require(points.ndim == 2 and points.shape[1] == 4 and np.all(np.isfinite(points)), _WRONG)
     require(values["alarm_at"] is None or values["alarm_at"] >= 1, _WRONG)
 
 
 def _check_score_watch(values: Values) -> None:
-    require(0.0 < values["alpha"] < 1.0 and values["n_seen"] >= 0, _WRONG)
+    require(LEAST_ALPHA <= values["alpha"] < 1.0 and 0 <= values["n_seen"] <= MOST_OUTCOMES, _WRONG)
     require(values["warning_at"] is None or 1 <= values["warning_at"] <= values["n_seen"], _WRONG)
-    _check_stakes(values["stakes"], (2 * values["reference"].cuts.size, _count_bets()))
+    _check_stakes(values["stakes"], (2 * values["reference"].cuts.size, N_BETS))
 
 
 def _check_stakes(stakes: Any, shape: tuple[int, ...]) -> None:
     require(stakes.shape == shape and np.all(np.isfinite(stakes)) and np.all(stakes >= 0.0), _WRONG)
-
-
-def _count_bets() -> int:
-    from metricwise.decisions.betting import N_BETS  # not needed for models
-
-    return N_BETS
 
 
 def _check_monitor(values: Values, sizes: Sizes) -> None:
@@ -64,7 +60,7 @@ def _check_monitor(values: Values, sizes: Sizes) -> None:
     for watch in watches:
         require(is_binary or watch.constraint.of_class in [None, *labels], _WRONG)
         require(watch.n_counted <= n_seen and (watch.alarm_at or 0) <= n_seen, _WRONG)
-        require(np.isclose(watch.alpha * len(watches), values["alpha"]), _WRONG)
+        require(math.isclose(watch.alpha * len(watches), values["alpha"]), _WRONG)
     scores = values["_scores"]
     require(scores is None or scores.alpha == values["alpha"], _WRONG)
     columns = None if scores is None else scores.reference.columns
@@ -74,8 +70,8 @@ def _check_monitor(values: Values, sizes: Sizes) -> None:
 
 SCHEMA = Schema(
     always={
-        "alpha": lambda value, sizes: k.is_real(value) and 0.0 < value < 1.0,
-        "n_seen": k.whole(),
+        "alpha": lambda value, sizes: k.is_real(value) and LEAST_ALPHA <= value < 1.0,
+        "n_seen": k.whole(0, MOST_OUTCOMES),
         "_watches": k.list_of(k.of_class("GuaranteeWatch")),
         "_scores": k.either(k.none, k.of_class("ScoreWatch")),
         "_labels": k.list_of(k.plain),
