@@ -198,7 +198,8 @@ class _RawParser(_ChunkParser):
         self._rule = rule
 
     def _is_text(self, number: int) -> bool:
-        return number in self._roles.features or super()._is_text(number)
+        is_feature = number not in (*self._roles.targets, self._roles.weight)
+        return is_feature or super()._is_text(number)
 
     def _read_features(self, outcome: Outcome, block: bytes, view: Bytes) -> tuple[Outcome, Any]:
         columns: list[NDArray[Any]] = []

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from metricwise._state import stored_fields
-from metricwise.io.roles import Kind, Which, find_column
+from metricwise.io.options import check_columns
+from metricwise.io.roles import ColumnFinder, Kind, Which
 
 ColumnKind = Literal["number", "category", "text"]
 
@@ -34,11 +35,10 @@ class HashOptions(NamedTuple):
 
     def find_kinds(self, path: str, names: Sequence[str] | None, count: int) -> dict[int, ColumnKind]:
         """Return the kinds of the columns that are named, by position; raise if a column has two."""
-        found: dict[int, ColumnKind] = {
-            find_column(path, "categories", which, names, count): "category" for which in self.categories
-        }
+        columns = ColumnFinder(path, names, count)
+        found: dict[int, ColumnKind] = {columns.find("categories", which): "category" for which in self.categories}
         for which in self.texts:
-            number = find_column(path, "texts", which, names, count)
+            number = columns.find("texts", which)
             if number in found:
                 raise ValueError(f"{path}: column {which!r} is named in categories and in texts: leave one out")
             found[number] = "text"
@@ -49,15 +49,13 @@ def make_hash_options(
     hash_features: int | None, categories: Sequence[Which], texts: Sequence[Which]
 ) -> HashOptions | None:
     """Return the requested hashing; None if no option asks for it."""
-    for name, given in (("categories", categories), ("texts", texts)):
-        if isinstance(given, str):
-            raise ValueError(f"{name} must be a list of columns, got {given!r}: write [{given!r}]")
-    if hash_features is None and not categories and not texts:
+    named = check_columns("categories", categories), check_columns("texts", texts)
+    if hash_features is None and not any(named):
         return None
     n_hashed = N_HASHED if hash_features is None else hash_features
     if not isinstance(n_hashed, int | np.integer) or isinstance(n_hashed, bool) or not 1 <= n_hashed <= _MOST_HASHED:
         raise ValueError(f"hash_features must be a whole number from 1 to {_MOST_HASHED:,}, got {hash_features!r}")
-    return HashOptions(int(n_hashed), tuple(categories), tuple(texts))
+    return HashOptions(int(n_hashed), *named)
 
 
 @stored_fields(version=1)

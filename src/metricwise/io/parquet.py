@@ -70,7 +70,7 @@ class ParquetTable:
         return "text" if any(test(type_) for test in texts) else "other"
 
     def batches(
-        self, numbers: list[int], start: int, as_texts: Collection[int] = (), exact: Collection[int] = ()
+        self, numbers: list[int], start: int, as_texts: Collection[int] = (), exact: Collection[int | None] = ()
     ) -> Iterator[list[NDArray[Any]]]:
         """Yield some columns of consecutive rows: float64 with nan for null, or objects with None for null.
 
@@ -105,12 +105,14 @@ class ParquetTable:
                 raise ValueError(f"{self._name} has more than one column {name!r}: give each a name of its own")
         return names
 
-    def read(self, numbers: list[int], as_texts: Collection[int] = (), exact: Collection[int] = ()) -> list[Field]:
+    def read(
+        self, numbers: list[int], as_texts: Collection[int] = (), exact: Collection[int | None] = ()
+    ) -> list[Field]:
         """Return all rows of some columns; what ``as_texts`` and ``exact`` mean, `batches` explains."""
         with name_damaged_file(self._name, "Parquet"):
             return self._read(numbers, as_texts, exact)
 
-    def _read(self, numbers: list[int], as_texts: Collection[int], exact: Collection[int]) -> list[Field]:
+    def _read(self, numbers: list[int], as_texts: Collection[int], exact: Collection[int | None]) -> list[Field]:
         table = self._file.read(columns=self._select(numbers))
         fields = []
         for number in numbers:
@@ -221,8 +223,8 @@ def read_columns(path: str, table: ParquetTable, roles: Roles) -> Content:
         wanted = roles.kinds.get(number, column.kind)
         if wanted != column.kind and not (wanted == "text" and table.columns[number].is_whole):
             raise ValueError(f"{path}: column {column.name!r} is of type {column.type}, but a {wanted} is needed")
-    as_texts = [number for number in roles.used if roles.kinds.get(number) == "text"]
-    fields = dict(zip(roles.used, table.read(roles.used, as_texts, exact=(*roles.targets, roles.groups)), strict=True))
+    as_texts = {number for number in roles.used if roles.kinds.get(number) == "text"}
+    fields = dict(zip(roles.used, table.read(roles.used, as_texts, exact={*roles.targets, roles.groups}), strict=True))
     for number, field in fields.items():
         infinite = np.zeros(0) if field.is_text else np.flatnonzero(np.isinf(field.values))
         if infinite.size:
@@ -255,10 +257,11 @@ class ParquetSource:
     def _find_kinds(self, options: HashOptions, table: ParquetTable, names: list[str]) -> HashedColumns:
         """Return the rule of hashing: columns are of the kinds that their types and the options name."""
         given, kinds = options.find_kinds(self.spec.path, names, len(names)), list[ColumnKind]()
+        features = set(self._roles.features)
         for number, kind in given.items():
             column = table.columns[number]
             is_text = column.kind == "text" or table.columns[number].is_whole
-            if not is_text or number not in self._roles.features:
+            if not is_text or number not in features:
                 wrong = "is no feature" if is_text else f"is of type {column.type}"
                 raise ValueError(
                     f"{self.spec.path}: column {column.name!r} is named as a {kind}, and {wrong}: leave it out, or "
@@ -295,7 +298,8 @@ class ParquetReader:
         self._table = open_parquet(path, path)
         self._used = sorted(roles.used)
         kinds = () if rule is None else zip(roles.features, rule.kinds, strict=True)
-        self._as_texts = [number for number, kind in kinds if kind != "number"]
+        self._as_texts = {number for number, kind in kinds if kind != "number"}
+        self._feature_numbers = set(roles.features)
         self._batches = self._start_at(0)
         self._row = 0
         self._rest: Piece | None = None
@@ -352,7 +356,7 @@ class ParquetReader:
         return self._piece(columns, valid)
 
     def _is_bad(self, values: NDArray[Any], number: int) -> NDArray[np.bool_]:
-        if self._rule is not None and number in self._roles.features:
+        if self._rule is not None and number in self._feature_numbers:
             # Missing values are hashed; nan compares as false.
             is_text = values.dtype == object
             return np.zeros(len(values), bool) if is_text else np.abs(values) > np.finfo(self._dtype).max

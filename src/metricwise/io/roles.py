@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Literal, NamedTuple
 
@@ -48,6 +48,60 @@ class Roles(NamedTuple):
         return [*self.features, *self.targets, *others]
 
 
+class ColumnFinder:
+    """Finds the columns of a file by name or position.
+
+    Parameters
+    ----------
+    path : str
+        The file, for messages.
+    names : sequence of str or None
+        The names of its columns, if it has them.
+    count : int
+        The number of its columns.
+
+    Examples
+    --------
+    >>> columns = ColumnFinder("train.csv", ["age", "label"], 2)
+    >>> columns.find("target", "label"), columns.find("target", -2)
+    (1, 0)
+    >>> columns.find("target", "lable")
+    Traceback (most recent call last):
+    ValueError: train.csv has no column 'lable' for target: did you mean 'label'?
+    """
+
+    def __init__(self, path: str, names: Sequence[str] | None, count: int) -> None:
+        self._path, self._names, self._count = path, names, count
+        self.positions = {name: number for number, name in enumerate(names or ())}
+        counts = Counter(names or ()) if len(self.positions) < len(names or ()) else Counter[str]()
+        self._repeated = {name for name, count in counts.items() if count > 1}
+
+    def find(self, argument: str, which: Which) -> int:
+        """Return the position of a column given by name or position as an argument."""
+        path, names, count = self._path, self._names, self._count
+        if not isinstance(which, str):
+            if not -count <= which < count:
+                raise ValueError(f"{path} has {count} columns, so {argument}={which} is none of them")
+            return which % count
+        if names is None:
+            raise ValueError(
+                f"{path} has no line of column names: give {argument} by position, or pass has_header=True"
+            )
+        if which in self._repeated:
+            raise ValueError(f"{path} has more than one column {which!r}: give {argument} by position")
+        if which not in self.positions:
+            close = get_close_matches(which, names)
+            hint = (
+                f"did you mean {' or '.join(map(repr, close))}?" if close else f"its columns are {_list_names(names)}"
+            )
+            raise ValueError(f"{path} has no column {which!r} for {argument}: {hint}")
+        return self.positions[which]
+
+    def find_all(self, argument: str, columns: Iterable[Which]) -> list[int]:
+        """Return the positions of some columns."""
+        return [self.find(argument, which) for which in columns]
+
+
 def assign_roles(path: str, names: Sequence[str] | None, count: int, options: RoleOptions) -> Roles:
     """Return the roles of ``count`` columns; columns that are not requested are ignored.
 
@@ -58,19 +112,20 @@ def assign_roles(path: str, names: Sequence[str] | None, count: int, options: Ro
     ([0], [1], 2)
     """
     wanted: Sequence[Which] = () if not options.labelled else (-1,) if options.target is None else options.target
-    targets = [find_column(path, "target", which, names, count) for which in wanted]
+    columns = ColumnFinder(path, names, count)
+    targets = columns.find_all("target", wanted)
     if len(set(targets)) < len(targets):
         raise ValueError(f"{path}: a column is named as a target twice: name each once")
-    weight = None if options.weight is None else find_column(path, "weight", options.weight, names, count)
+    weight = None if options.weight is None else columns.find("weight", options.weight)
     if weight in targets:
         raise ValueError(f"{path}: target and weight are the same column: name the target, or another weight")
-    groups = None if options.groups is None else find_column(path, "groups", options.groups, names, count)
+    groups = None if options.groups is None else columns.find("groups", options.groups)
     if groups is not None and groups in (*targets, weight):
         raise ValueError(f"{path}: the column of groups is the target or the weight, too: name another column")
-    taken = (*targets, weight, groups)
-    dropped = _find_dropped(path, names, count, options, taken)
+    taken = {*targets, weight, groups}
+    dropped = _find_dropped(path, names, columns, options, taken)
     rest = [number for number in range(count) if number not in taken and number not in dropped]
-    features = rest if options.columns is None else _select_features(path, names, rest, list(options.columns))
+    features = rest if options.columns is None else _select_features(path, names, rest, options.columns, columns)
     if not features:
         raise ValueError(
             f"{path} has no columns left for features: it has {count} in all, and a row needs "
@@ -89,46 +144,21 @@ def assign_roles(path: str, names: Sequence[str] | None, count: int, options: Ro
 
 
 def _find_dropped(
-    path: str, names: Sequence[str] | None, count: int, options: RoleOptions, taken: tuple[int | None, ...]
+    path: str, names: Sequence[str] | None, columns: ColumnFinder, options: RoleOptions, taken: set[int | None]
 ) -> set[int]:
     """Return the columns to leave out; raise if one of them has a role."""
-    if both := [which for which in options.drop if which in (options.columns or ())]:
+    selected = set(options.columns or ())
+    if both := [which for which in options.drop if which in selected]:
         raise ValueError(
             f"{path}: column {both[0]!r} is named among the features and among those to drop: leave one out"
         )
     # Features that are found by name leave out all other columns anyway.
     drop = options.drop if options.columns is None or names is None else ()
-    dropped = {find_column(path, "drop", which, names, count) for which in drop}
+    dropped = set(columns.find_all("drop", drop))
     for number in sorted(dropped.intersection(taken)):
         name = f"column {number + 1}" if names is None else f"column {names[number]!r}"
         raise ValueError(f"{path}: {name} holds labels, weights or groups, and is named among those to drop, too")
     return dropped
-
-
-def find_column(path: str, argument: str, which: Which, names: Sequence[str] | None, count: int) -> int:
-    """Return the position of a column given by name or position.
-
-    Examples
-    --------
-    >>> find_column("train.csv", "target", "label", ["age", "label"], 2)
-    1
-    >>> find_column("train.csv", "target", "lable", ["age", "label"], 2)
-    Traceback (most recent call last):
-    ValueError: train.csv has no column 'lable' for target: did you mean 'label'?
-    """
-    if not isinstance(which, str):
-        if not -count <= which < count:
-            raise ValueError(f"{path} has {count} columns, so {argument}={which} is none of them")
-        return which % count
-    if names is None:
-        raise ValueError(f"{path} has no line of column names: give {argument} by position, or pass has_header=True")
-    if list(names).count(which) > 1:
-        raise ValueError(f"{path} has more than one column {which!r}: give {argument} by position")
-    if which not in names:
-        close = get_close_matches(which, names)
-        hint = f"did you mean {' or '.join(map(repr, close))}?" if close else f"its columns are {_list_names(names)}"
-        raise ValueError(f"{path} has no column {which!r} for {argument}: {hint}")
-    return list(names).index(which)
 
 
 def _list_names(names: Sequence[str]) -> str:
@@ -146,7 +176,9 @@ def _name_features(path: str, names: Sequence[str] | None, features: list[int]) 
     return found
 
 
-def _select_features(path: str, names: Sequence[str] | None, rest: list[int], wanted: list[str]) -> list[int]:
+def _select_features(
+    path: str, names: Sequence[str] | None, rest: list[int], wanted: Sequence[str], columns: ColumnFinder
+) -> list[int]:
     """Return the columns with the wanted names, in this order; without a header, all columns, as many as wanted."""
     if names is None:
         if len(rest) != len(wanted):
@@ -155,13 +187,10 @@ def _select_features(path: str, names: Sequence[str] | None, rest: list[int], wa
                 f"{', '.join(wanted[:10])}{', ...' if len(wanted) > 10 else ''}"
             )
         return rest
-    known = {name: number for number, name in enumerate(names)}
-    absent = [name for name in wanted if name not in known]
+    absent = [name for name in wanted if name not in columns.positions]
     if absent:
         raise ValueError(f"{path} lacks {len(absent)} of the columns that are needed: {_list_names(absent)}")
-    if len(known) < len(names):
-        wanted = [names[find_column(path, "columns", name, names, len(names))] for name in wanted]
-    found, free = [known[name] for name in wanted], set(rest)
+    found, free = columns.find_all("columns", wanted), set(rest)
     taken = [names[number] for number in found if number not in free]
     if taken:
         raise ValueError(

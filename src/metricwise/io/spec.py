@@ -13,6 +13,7 @@ from typing import Any, Literal
 from metricwise.io.encodings import UTF8, check_encoding
 from metricwise.io.files import BINARY_STARTS, FileBytes, as_text, check_file, is_cut_off, load_head
 from metricwise.io.notation import Decimal, check_decimal, is_missing, reads_as_number, recognise_decimal
+from metricwise.io.options import check_column, check_columns, check_features, check_flag, check_targets
 from metricwise.io.roles import Kind, RoleOptions, Which
 
 Format = Literal["npy", "npz", "svmlight", "csv", "parquet", "arff"]
@@ -159,6 +160,13 @@ def describe_file(
         raise ValueError(f"format must be one of {choices}, got {format!r}")
     if n_features is not None:
         check_count("n_features", n_features, least=1)
+    targets, (selected, kinds), dropped = check_targets(target), check_features(columns), check_columns("drop", drop)
+    weight = None if weight is None else check_column("weight", weight)
+    groups = None if groups is None else check_column("groups", groups)
+    check_flag("labelled", labelled)
+    check_flag("zero_based", zero_based)
+    if has_header is not None:
+        check_flag("has_header", has_header)
     known = check_encoding(encoding)
     head = content or load_head(check_file(path, repeatedly=True), known)
     written = head.encoding
@@ -171,7 +179,7 @@ def describe_file(
         "weight": weight,
         "groups": groups,
         "columns": columns,
-        "drop": tuple(drop) or None,
+        "drop": dropped or None,
         "n_features": n_features,
         "labelled": None if labelled else False,
         "zero_based": zero_based or None,
@@ -180,9 +188,9 @@ def describe_file(
         "decimal": decimal,
         "encoding": encoding,
     }
-    if found == "svmlight" and columns is not None:
+    if found == "svmlight" and selected is not None:
         raise ValueError(
-            f"{head.name} names no columns, but {len(columns)} named columns are needed: convert it to CSV or Parquet "
+            f"{head.name} names no columns, but {len(selected)} named columns are needed: convert it to CSV or Parquet "
             "with these names"
         )
     _refuse_options(head.name, found, given)
@@ -194,11 +202,8 @@ def describe_file(
     point = check_decimal(decimal)
     if not labelled and target is not None:
         raise ValueError(f"labelled=False declares no labels, but target={target!r} names some: leave one out")
-    targets = None if target is None else (target,) if isinstance(target, str | int | Integral) else tuple(target)
-    kinds = columns if isinstance(columns, Mapping) else None
-    selected = None if columns is None else tuple(columns)
     is_labelled = labelled and targets != ()
-    roles = RoleOptions(targets, weight, selected, tuple(drop), kinds, n_features, is_labelled, groups)
+    roles = RoleOptions(targets, weight, selected, dropped, kinds, n_features, is_labelled, groups)
     if found != "csv":
         return FileSpec(head.name, found, head.is_compressed, roles, written, zero_based)
     if content is None and is_cut_off(head):
@@ -273,7 +278,8 @@ def _recognise_layout(
     """Look at the first lines of a table; columns that are asked for by name show that there is a header."""
     from metricwise.io.first_rows import divide_rows, read_header
 
-    if delimiter is not None and (len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n'):
+    is_character = isinstance(delimiter, str) and len(delimiter) == 1 and delimiter.isascii()
+    if delimiter is not None and (not is_character or delimiter in '"\r\n'):
         raise ValueError(f"delimiter must be a single ASCII character, not a quote or line end, got {delimiter!r}")
     name, data = content.name, as_text(content.data)
     if data.isspace():  # without a copy

@@ -13,6 +13,7 @@ from metricwise.io.chunks import Chunk, Piece, Reader, Source, join_pieces, read
 from metricwise.io.errors import MalformedLineError, SkipLog, UndecodableTextError
 from metricwise.io.hashing import HashedColumns, HashOptions, make_hash_options
 from metricwise.io.labels import refuse_inexact
+from metricwise.io.options import check_float_type
 from metricwise.io.roles import Which
 from metricwise.io.spec import FileSpec, Format, check_count, describe_file
 
@@ -324,13 +325,12 @@ def make_stream(
 ) -> Stream:
     """Return the stream of chunks of a file with a known description."""
     check_count("chunk_rows", chunk_rows, least=1)
-    if np.dtype(dtype) not in (np.float64, np.float32):
-        raise ValueError(f"dtype must be float64 or float32, got {dtype!r}")
+    type_ = check_float_type(dtype)
     if on_error not in ("raise", "skip"):
         raise ValueError(f"on_error must be 'raise' or 'skip', got {on_error!r}")
     if len(spec.roles.target or ()) > 1:
         raise ValueError(f"{spec.path}: rows in chunks have one label, and target names several: name one")
-    return Stream(_make_source(spec, np.dtype(dtype), hashing), int(chunk_rows), on_error)
+    return Stream(_make_source(spec, type_, hashing), int(chunk_rows), on_error)
 
 
 def _make_source(spec: FileSpec, dtype: np.dtype[Any], hashing: HashOptions | None) -> Source:

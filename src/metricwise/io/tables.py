@@ -16,7 +16,8 @@ from metricwise.io.encodings import check_encoding
 from metricwise.io.files import FileBytes, as_text, load_file
 from metricwise.io.labels import read_groups, read_labels, read_weights, restore_labels
 from metricwise.io.notation import Decimal, Notations
-from metricwise.io.roles import Kind, Roles, Which, assign_roles, find_column
+from metricwise.io.options import check_columns
+from metricwise.io.roles import ColumnFinder, Kind, Roles, Which, assign_roles
 from metricwise.io.spec import FileSpec, Format, describe_file
 
 _FORMATS: tuple[Format, ...] = ("csv", "svmlight", "arff", "parquet")
@@ -212,16 +213,15 @@ def read_texts(path: str | os.PathLike[str], columns: Sequence[Which], **options
     """
     content = load_file(path, check_encoding(options.get("encoding")))
     spec = describe_file(path, ("csv", "arff", "parquet"), content, labelled=False, **options)
-    fields = {"csv": _read_csv_texts, "arff": _read_arff_texts, "parquet": _read_parquet_texts}[spec.format](
-        spec, content, columns
-    )
+    read = {"csv": _read_csv_texts, "arff": _read_arff_texts, "parquet": _read_parquet_texts}[spec.format]
+    fields = read(spec, content, check_columns("columns", columns))
     return {name: [text or "" for text in field.objects().tolist()] for name, field in fields.items()}
 
 
 def _read_csv_texts(spec: FileSpec, content: FileBytes, columns: Sequence[Which]) -> dict[str, Field]:
     from metricwise.io.delimited import Style, read_columns
 
-    found = [find_column(spec.path, "columns", which, spec.names, spec.n_columns) for which in columns]
+    found = ColumnFinder(spec.path, spec.names, spec.n_columns).find_all("columns", columns)
     names = spec.names or tuple(f"column {number}" for number in range(1, spec.n_columns + 1))
     kinds: dict[int, Kind | None] = dict.fromkeys(found, "text")
     fields = read_columns(spec.path, as_text(content.data), spec.start, Style(spec.delimiter), names, kinds).fields
@@ -234,7 +234,7 @@ def _read_arff_texts(spec: FileSpec, content: FileBytes, columns: Sequence[Which
     document = content._replace(data=as_text(content.data))
     header = read_header(document)
     names = [attribute.name for attribute in header.attributes]
-    found = [find_column(spec.path, "columns", which, names, len(names)) for which in columns]
+    found = ColumnFinder(spec.path, names, len(names)).find_all("columns", columns)
     fields = read_rows(document, header, dict.fromkeys(found, "text")).fields
     return {names[number]: fields[number] for number in found}
 
@@ -244,7 +244,7 @@ def _read_parquet_texts(spec: FileSpec, content: FileBytes, columns: Sequence[Wh
 
     file = open_parquet(BytesIO(content.data), spec.path)
     names = [column.name for column in file.columns]
-    found = [find_column(spec.path, "columns", which, names, len(names)) for which in columns]
+    found = ColumnFinder(spec.path, names, len(names)).find_all("columns", columns)
     return dict(zip((names[number] for number in found), file.read(found, as_texts=found), strict=True))
 
 
