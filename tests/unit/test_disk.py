@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import pathlib
 import subprocess
@@ -18,7 +19,9 @@ import metricwise.io
 from metricwise import MultivariateSVC
 from metricwise.designs import make_design
 from metricwise.designs.disk_views import TransformedSamples
-from metricwise.io.arrays import locate_npz_member
+from metricwise.io.arrays import load_array, locate_npy, locate_npz_member
+from metricwise.io.binary_cache import convert_once
+from metricwise.io.blocks import DenseLayout, SparseLayout
 from tests.unit.disk_files import NAMES, X, Y, write_npy, write_samples
 
 RNG = np.random.default_rng(1)
@@ -219,19 +222,90 @@ metricwise.io.open(sys.argv[1])
 
 
 def test_a_conversion_finished_by_another_process_is_used(tmp_path):
-    from metricwise.io.binary_cache import convert_once
-
     path, _ = write_samples(tmp_path, "csv")
+    faster = []
 
-    def write(folder):
-        (folder / "of the slower").write_text("")
-        faster = tmp_path / folder.name.removeprefix(".").rpartition(".")[0].rpartition(".")[0]
-        faster.mkdir()
-        (faster / "of the faster").write_text("")
+    def write(folder, value):
+        np.save(folder / "X.npy", np.full((2, 2), value))
         return {}
 
-    folder = convert_once(str(path), {}, None, write)
-    assert (folder / "of the faster").exists() and list_folders(tmp_path) == [folder]
+    def write_slowly(folder):
+        faster.append(convert_once(str(path), {}, None, ["X"], lambda folder: write(folder, 1.0)))
+        return write(folder, 2.0)
+
+    found = convert_once(str(path), {}, None, ["X"], write_slowly)
+    assert found.arrays == faster[0].arrays and list_folders(tmp_path) == [found.folder]
+    assert load_array(found.arrays["X"])[0, 0] == 1.0
+
+
+def damage_text(file, before, after):
+    file.write_text(file.read_text().replace(before, after))
+
+
+DAMAGED = {
+    "no facts": ("csv", "about.json", lambda file: file.write_text("")),
+    "other facts": ("csv", "about.json", lambda file: file.write_text("{}")),
+    "a list": ("csv", "about.json", lambda file: file.write_text("[]")),
+    "deep facts": ("csv", "about.json", lambda file: file.write_text("[" * 10**5)),
+    "facts that are no text": ("csv", "about.json", lambda file: file.write_bytes(b"\xff\xfe")),
+    "another width": ("svm", "about.json", lambda file: damage_text(file, '"n_features": 6', '"n_features": false')),
+    "another array": ("csv", "about.json", lambda file: damage_text(file, '"X"', '"../../X"')),
+    "no labels": ("csv", "y.npy", lambda file: file.unlink()),
+    "empty labels": ("csv", "y.npy", lambda file: file.write_bytes(b"")),
+    "short labels": ("csv", "y.npy", lambda file: file.write_bytes(file.read_bytes()[:-20])),
+    "byte order": ("csv", "X.npy", lambda file: np.save(file, X.astype(">f8"))),
+    "half precision": ("csv", "X.npy", lambda file: np.save(file, X.astype(np.float16))),
+    "integers": ("csv", "X.npy", lambda file: np.save(file, X.astype(np.int64))),
+    "one axis": ("csv", "X.npy", lambda file: np.save(file, X.ravel())),
+    "three axes": ("csv", "X.npy", lambda file: np.save(file, X[:, :, None])),
+    "wide": ("csv", "X.npy", lambda file: np.save(file, np.hstack([X, X]))),
+    "entries that are bool": ("svm", "data.npy", lambda file: np.save(file, np.load(file) > 0)),
+    "byte order of entries": ("svm", "data.npy", lambda file: np.save(file, np.load(file).astype(">f8"))),
+    "emptied": ("csv", "X.npy", lambda file: [each.unlink() for each in file.parent.iterdir()]),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_a_damaged_converted_folder_is_converted_anew(name, tmp_path, caplog):
+    kind, part, damage = DAMAGED[name]
+    path, options = write_samples(tmp_path, kind)
+    metricwise.io.open(path, **options)
+    (folder,) = list_folders(tmp_path)
+    damage(folder / part)
+    with caplog.at_level(logging.WARNING, "metricwise"):
+        samples = metricwise.io.open(path, **options)
+    assert [record.message for record in caplog.records if "is converted anew" in record.message]
+    np.testing.assert_array_equal(join_blocks(samples), X)
+    np.testing.assert_array_equal(np.asarray(samples.y).astype(bool), Y)
+    caplog.clear()
+    metricwise.io.open(path, **options)
+    assert not caplog.records and list_folders(tmp_path) == [folder]
+
+
+@pytest.mark.parametrize("content", ["", "{}", "[]", "[" * 10**5])
+def test_damaged_folders_of_earlier_versions_do_not_matter(content, tmp_path):
+    path, options = write_samples(tmp_path, "csv")
+    metricwise.io.open(path, **options)
+    (folder,) = list_folders(tmp_path)
+    (folder / "about.json").write_text(content)
+    assert metricwise.io.open(path, target="a").shape == X.shape
+
+
+def test_folders_that_vanish_while_old_ones_are_removed_do_not_matter(tmp_path):
+    """Other processes convert files of the same name into the same folder, and rename and remove theirs."""
+    path, options = write_samples(tmp_path, "csv")
+    for name in ("X.csv.metricwise-0", ".X.csv.metricwise-0.0.partial"):
+        (tmp_path / name).symlink_to(tmp_path / "vanished")
+    assert metricwise.io.open(path, **options).shape == X.shape
+
+
+@pytest.mark.parametrize(
+    ("cache", "message"), [("a\0b", "cache='a.*NUL byte"), (5, "cache must be the path of a folder, got 5")]
+)
+def test_a_cache_that_is_no_path_raises(cache, message, tmp_path):
+    path, options = write_samples(tmp_path, "csv")
+    with pytest.raises((ValueError, TypeError), match=message):
+        metricwise.io.open(path, cache=cache, **options)
 
 
 def test_an_unwritable_folder_raises(tmp_path):
@@ -274,6 +348,9 @@ def test_arrays_of_invalid_shape_or_type_raise(array, message, tmp_path):
         ({"delimiter": ";"}, "delimiter=';' has no meaning for the format 'npy'"),
         ({"target": Y[:-1]}, r"target has the shape \(2999,\), but .* has 3000 rows"),
         ({"target": "y.csv"}, "does not exist"),
+        ({"target": [[1], [2, 3], 1]}, "target holds lists of different lengths: give one label per row"),
+        ({"target": {"a": 1}}, "target must be an array with one label per row.*not dict"),
+        ({"target": sparse.csr_matrix(Y).T}, "target must be an array with one label per row.*not csc_matrix"),
     ],
 )
 def test_invalid_options_raise(options, message, npy):
@@ -307,6 +384,27 @@ def test_the_smallest_memory_limit_suffices(npy):
     samples = metricwise.io.open(npy, target=Y, memory_limit=least)
     assert samples.most_gathered < 3000
     assert metricwise.io.open(npy, memory_limit="1 GiB").memory_limit == 2**30
+
+
+def test_labels_in_a_file_of_another_format_raise(npy):
+    """numpy.load guesses the format from the content."""
+    labels = npy.parent / "labels.npy"
+    with labels.open("wb") as file:
+        np.savez(file, Y)
+    with pytest.raises(ValueError, match=r"labels\.npy is damaged, or no \.npy file"):
+        metricwise.io.open(npy, target=labels)
+    np.save(labels, np.where(Y, "yes", "no").astype(">U3"))
+    np.testing.assert_array_equal(metricwise.io.open(npy, target=labels).y, np.where(Y, "yes", "no"))
+
+
+def test_arrays_that_compiled_code_cannot_read_are_no_layout(tmp_path):
+    np.save(tmp_path / "X.npy", X.astype(">f8"))
+    np.save(tmp_path / "indices.npy", np.zeros(3, np.int64))
+    with pytest.raises(ValueError, match=r"holds >f8 in 2 axes, where float32 or float64 in two belong"):
+        DenseLayout(locate_npy(str(tmp_path / "X.npy")), 10)
+    indices = locate_npy(str(tmp_path / "indices.npy"))
+    with pytest.raises(ValueError, match="its arrays do not fit together"):
+        SparseLayout(indices, indices, indices, (2, 1), block_bytes=10, block_rows=1)
 
 
 def test_files_of_another_format_than_their_suffix_raise(tmp_path):

@@ -23,6 +23,8 @@ from metricwise.io.spec import suffix_of
 
 _MOST_OF_HEADER = 1 << 16  # bytes that are read at a time
 _KINDS = "biufSU"  # of entries
+_NUMBERS = "biuf"
+LABEL_KINDS = "biufSUmM"  # numbers, text, dates and times
 _LOCAL_HEADER = struct.Struct("<26xHH")  # of a member of a zip file: lengths of its name and of its extra field
 
 
@@ -105,16 +107,24 @@ def _stamp(found: os.stat_result) -> tuple[int, int]:
     return found.st_size, found.st_mtime_ns
 
 
-def locate_npy(path: str) -> StoredArray:
-    """Return the location of the array of a .npy file."""
+def locate_npy(path: str, kinds: str = _NUMBERS) -> StoredArray:
+    """Return the location of the array of a .npy file, whose entries are of some kinds, as numpy abbreviates them."""
     with builtins.open(path, "rb") as file:
-        shape, dtype, offset = read_header(path, file)
+        shape, dtype, offset = read_header(path, file, kinds)
         found = StoredArray(path, offset, shape, dtype, _stamp(os.fstat(file.fileno())))
     _check_length(found, found.stamp[0])
     return found
 
 
-def read_header(path: str, file: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any], int]:
+def load_array(array: StoredArray) -> NDArray[Any]:
+    """Return all of an array, in the byte order of the machine."""
+    buffer = np.empty(array.shape[0] * array.row_bytes, dtype=np.uint8)
+    with open_arrays([array]) as (file,):
+        found = array.read(file, 0, array.shape[0], buffer)
+    return found.astype(array.dtype.newbyteorder("="), copy=False)
+
+
+def read_header(path: str, file: IO[bytes], kinds: str = _NUMBERS) -> tuple[tuple[int, ...], np.dtype[Any], int]:
     """Read the header of an array; return shape and type, and how many bytes it took."""
     counted = _Counted(file)
     with name_damaged_file(path, ".npy"):
@@ -123,8 +133,9 @@ def read_header(path: str, file: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[A
         shape, by_columns, dtype = read(counted)
         if min(shape, default=0) < 0:
             raise EOFError(f"shape {shape}")
-    if dtype.hasobject or dtype.kind not in "fiub":
-        raise ValueError(f"{path} holds {dtype}, not numbers: convert it, for example with X.astype(numpy.float32)")
+    if dtype.hasobject or dtype.kind not in kinds or dtype.itemsize == 0:
+        wanted = "numbers" if kinds == _NUMBERS else "numbers or text"
+        raise ValueError(f"{path} holds {dtype}, not {wanted}: convert it, for example with X.astype(numpy.float32)")
     if by_columns and len(shape) > 1:
         raise ValueError(
             f"{path} is stored column by column (Fortran order), and rows cannot be read from it in blocks: write it "
@@ -242,15 +253,30 @@ def load_labels(target: Any, n_rows: int, path: str) -> NDArray[Any] | None:
     """Return the labels of the rows of an array: given as an array, or as the path of a .npy file."""
     if target is None:
         return None
-    if isinstance(target, str | os.PathLike):
-        where = check_file(target, repeatedly=True)
-        if suffix_of(where) != ".npy":
-            raise ValueError(f"target={where!r} must be an array or the path of a .npy file with the labels of {path}")
-        with name_damaged_file(where, ".npy"):
-            labels = np.load(where, allow_pickle=False)
-    else:
-        where, labels = "target", np.asarray(target)
-    if labels.shape not in ((n_rows,), (n_rows, 1)):
-        raise ValueError(f"{where} has the shape {labels.shape}, but {path} has {n_rows} rows: give one label per row")
-    found: NDArray[Any] = labels.reshape(n_rows)
-    return found
+    if not isinstance(target, str | os.PathLike):
+        labels = _read_given_labels(target)
+        _check_label_shape("target", labels.shape, n_rows, path)
+        return labels.reshape(n_rows)
+    where = check_file(target, repeatedly=True)
+    if suffix_of(where) != ".npy":
+        raise ValueError(f"target={where!r} must be an array or the path of a .npy file with the labels of {path}")
+    stored = locate_npy(where, LABEL_KINDS)
+    _check_label_shape(where, stored.shape, n_rows, path)
+    return load_array(stored).reshape(n_rows)
+
+
+def _read_given_labels(target: Any) -> NDArray[Any]:
+    try:
+        labels = np.asarray(target)
+    except ValueError:
+        raise ValueError("target holds lists of different lengths: give one label per row") from None
+    if labels.ndim == 0:
+        raise ValueError(
+            f"target must be an array with one label per row, or the path of one, not {type(target).__name__}"
+        )
+    return labels
+
+
+def _check_label_shape(where: str, shape: tuple[int, ...], n_rows: int, path: str) -> None:
+    if shape not in ((n_rows,), (n_rows, 1)):
+        raise ValueError(f"{where} has the shape {shape}, but {path} has {n_rows} rows: give one label per row")

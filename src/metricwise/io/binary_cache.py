@@ -11,12 +11,14 @@ import builtins
 import glob
 import hashlib
 import json
+import logging
 import os
 import secrets
 import shutil
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,19 +26,51 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from metricwise.io.arrays import GrowingArray, StoredArray, locate_npy, open_arrays, open_npz, read_header, read_stamp
+from metricwise.io.arrays import (
+    LABEL_KINDS,
+    GrowingArray,
+    StoredArray,
+    locate_npy,
+    open_arrays,
+    open_npz,
+    read_header,
+    read_stamp,
+)
 from metricwise.io.atomic import PARTIAL, name_full_disk
 from metricwise.io.chunks import Chunk
 
-_VERSION = 1
+_LOG = logging.getLogger("metricwise")
+_VERSION = 2
+_ABOUT = "about.json"
 _ABANDONED_AFTER = 3600.0  # seconds without a change: no process is writing to an unfinished folder any more
 _COPIED_NUMBERS = 2**20  # numbers converted together
 
 Writer = Callable[[Path], dict[str, Any]]
 
 
-def convert_once(path: str, options: dict[str, Any], cache: str | os.PathLike[str] | None, write: Writer) -> Path:
-    """Return the folder with the arrays of a file; convert the file if there is none.
+@dataclass(frozen=True)
+class ConvertedFile:
+    """A folder with the arrays of a file.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder.
+    arrays : dict of StoredArray
+        Where its arrays are, by name.
+    facts : dict
+        What is stored beside them.
+    """
+
+    folder: Path
+    arrays: dict[str, StoredArray]
+    facts: dict[str, Any]
+
+
+def convert_once(
+    path: str, options: dict[str, Any], cache: str | os.PathLike[str] | None, names: Sequence[str], write: Writer
+) -> ConvertedFile:
+    """Return the arrays of a file; convert the file if they are not stored yet, or damaged.
 
     Parameters
     ----------
@@ -46,15 +80,20 @@ def convert_once(path: str, options: dict[str, Any], cache: str | os.PathLike[st
         How it is read; other options lead to another folder.
     cache : path-like, optional
         Parent of the folder; by default that of the file.
+    names : sequence of str
+        The arrays.
     write : callable
         Writes the arrays to a folder and returns facts to store beside them; called only if the file must be converted.
     """
-    home = Path(path).resolve().parent if cache is None else Path(cache)
+    home = Path(path).resolve().parent if cache is None else _check_cache(cache)
     source = [os.path.abspath(path), *read_stamp(path)]
     key = json.dumps([_VERSION, source, sorted(options.items())], default=str)
     folder = home / f"{Path(path).name}.metricwise-{hashlib.sha256(key.encode()).hexdigest()[:12]}"
     if folder.is_dir():
-        return folder
+        try:
+            return _open_folder(folder, source, names)
+        except (OSError, ValueError) as error:
+            _LOG.warning("%s is converted anew: its converted copy is damaged (%s)", path, error)
     partial = home / f".{folder.name}.{secrets.token_hex(8)}{PARTIAL}"
     try:
         home.mkdir(parents=True, exist_ok=True)
@@ -70,21 +109,63 @@ def convert_once(path: str, options: dict[str, Any], cache: str | os.PathLike[st
         if [os.path.abspath(path), *read_stamp(path)] != source:
             raise ValueError(f"{path} has changed while it was converted: open it again when it is complete")
         with name_full_disk(folder):
-            with builtins.open(partial / "about.json", "w", encoding="utf-8") as file:
-                json.dump(facts | {"source": source}, file)
+            written = {name: _describe(_locate(partial, name)) for name in names}
+            about = {"facts": facts, "source": source, "arrays": written}
+            with builtins.open(partial / _ABOUT, "w", encoding="utf-8") as file:
+                json.dump({"about": about, "checksum": _sum(about)}, file)
             _flush_to_disk(partial)
-        _publish(partial, folder)
+        converted = _publish(partial, folder, source, names)
     except BaseException:
         shutil.rmtree(partial, ignore_errors=True)
         raise
     _remove_stale(home, folder, source)
-    return folder
+    return converted
 
 
-def read_facts(folder: Path) -> dict[str, Any]:
-    """Return the facts that are stored beside the arrays of a folder."""
-    found: dict[str, Any] = json.loads((folder / "about.json").read_text(encoding="utf-8"))
-    return found
+def _check_cache(cache: Any) -> Path:
+    if not isinstance(cache, str | bytes | os.PathLike):
+        raise TypeError(f"cache must be the path of a folder, got {cache!r}")
+    name = os.fsdecode(cache)
+    if "\0" in name:
+        raise ValueError(f"cache={name!r} is no path, as it holds a NUL byte: give the path of a folder")
+    return Path(name)
+
+
+def _open_folder(folder: Path, source: list[Any], names: Sequence[str]) -> ConvertedFile:
+    """Return the arrays of a folder; raise a ValueError or OSError unless they are as they were written."""
+    about = _read_about(folder)
+    if about["source"] != source:
+        raise ValueError(f"{_ABOUT} is about another file")
+    arrays = {name: _locate(folder, name) for name in names}
+    for name, array in arrays.items():
+        if about["arrays"].get(name) != _describe(array):
+            raise ValueError(f"{name}.npy is not the array that was written")
+    return ConvertedFile(folder, arrays, about["facts"])
+
+
+def _read_about(folder: Path) -> dict[str, Any]:
+    """Return what was written beside the arrays of a folder: their source, types and shapes, and facts."""
+    try:
+        content = json.loads((folder / _ABOUT).read_text(encoding="utf-8"))
+        about: dict[str, Any] = content["about"]
+        if content["checksum"] == _sum(about):
+            return about
+    except (ValueError, LookupError, TypeError, RecursionError):  # no JSON, or JSON of anything else
+        pass
+    raise ValueError(f"{_ABOUT} is damaged")
+
+
+def _sum(about: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
+
+
+def _locate(folder: Path, name: str) -> StoredArray:
+    return locate_npy(str(folder / f"{name}.npy"), LABEL_KINDS)
+
+
+def _describe(array: StoredArray) -> list[Any]:
+    """Return type, shape and size of the file of an array, as they come back from JSON."""
+    return [array.dtype.str, list(array.shape), array.stamp[0]]
 
 
 def _flush_to_disk(folder: Path) -> None:
@@ -93,26 +174,39 @@ def _flush_to_disk(folder: Path) -> None:
             os.fsync(file.fileno())
 
 
-def _publish(partial: Path, folder: Path) -> None:
+def _publish(partial: Path, folder: Path, source: list[Any], names: Sequence[str]) -> ConvertedFile:
+    """Give a complete folder its name, unless another process was faster; a damaged folder of that name is replaced."""
+    try:
+        found = _open_folder(folder, source, names)
+        shutil.rmtree(partial, ignore_errors=True)
+        return found
+    except (OSError, ValueError):
+        shutil.rmtree(folder, ignore_errors=True)
     try:
         os.rename(partial, folder)
     except OSError:
         if not folder.is_dir():
             raise
         shutil.rmtree(partial, ignore_errors=True)  # another process was faster
+    return _open_folder(folder, source, names)
 
 
 def _remove_stale(home: Path, folder: Path, source: list[Any]) -> None:
-    """Remove folders of earlier versions of the file, and unfinished folders that were abandoned."""
+    """Remove folders of earlier versions of the file, and unfinished folders that were abandoned.
+
+    Other processes rename and remove folders meanwhile, and a folder may be damaged: neither concerns this file.
+    """
     stem = glob.escape(folder.name.rpartition("-")[0])
-    for other in home.glob(f"{stem}-*"):
-        other_source = read_facts(other)["source"] if (other / "about.json").is_file() else None
-        if other_source is not None and other_source[0] == source[0] and other_source != source:
-            shutil.rmtree(other, ignore_errors=True)
-    for other in home.glob(f".{stem}-*{PARTIAL}"):
-        times = [path.stat().st_mtime for path in [other, *other.iterdir()]]
-        if time.time() - max(times) > _ABANDONED_AFTER:
-            shutil.rmtree(other, ignore_errors=True)
+    for name in glob.glob(f"{stem}-*", root_dir=home):
+        with suppress(OSError, ValueError):
+            other_source = _read_about(home / name)["source"]
+            if other_source[0] == source[0] and other_source != source:
+                shutil.rmtree(home / name, ignore_errors=True)
+    for name in glob.glob(f".{stem}-*{PARTIAL}", root_dir=home):
+        with suppress(OSError):
+            times = [path.stat().st_mtime for path in [home / name, *(home / name).iterdir()]]
+            if time.time() - max(times) > _ABANDONED_AFTER:
+                shutil.rmtree(home / name, ignore_errors=True)
 
 
 # ------------------------------------------------------------------------------------------------------------- writing
@@ -180,8 +274,3 @@ def write_members(folder: Path, path: str, dtypes: dict[str, np.dtype[Any] | Non
                 if shape != (growing.length,):
                     raise EOFError(f"array {name!r} has {growing.length} entries, and its header states {shape}")
                 growing.finish()
-
-
-def locate_array(folder: Path, name: str) -> StoredArray:
-    """Return the location of an array of a folder."""
-    return locate_npy(str(folder / f"{name}.npy"))

@@ -21,6 +21,8 @@ Buffers = list[NDArray[np.uint8]]
 BUFFERS = 2  # one is filled while the other is in use
 _LEAST_READ_AHEAD_BYTES = 2**17  # of a block: copying less takes no longer than the switch between threads
 _SCANNED_ROWS = 1_000_000  # row ends that are read together
+FLOATS = (np.dtype(np.float64), np.dtype(np.float32))  # which compiled code reads, in the byte order of the machine
+INTEGERS = (np.dtype(np.int64), np.dtype(np.int32))
 
 
 class Layout(Protocol):
@@ -65,6 +67,10 @@ class DenseLayout:
     """
 
     def __init__(self, array: StoredArray, block_rows: int) -> None:
+        if len(array.shape) != 2 or array.dtype not in FLOATS:
+            raise ValueError(
+                f"{array.path} holds {array.dtype} in {len(array.shape)} axes, where float32 or float64 in two belong"
+            )
         self.shape, self.dtype = (array.shape[0], array.shape[1]), array.dtype
         self.bounds: Indices = np.append(np.arange(0, array.shape[0], block_rows, dtype=np.int64), array.shape[0])
         self._array = array
@@ -122,7 +128,8 @@ class SparseLayout:
         self._arrays = [data, indices, indptr]
         self._entry_bytes = data.dtype.itemsize + indices.dtype.itemsize
         fits = len(data.shape) == 1 and data.shape == indices.shape and indptr.shape == (shape[0] + 1,)
-        if not fits or any(array.dtype not in (np.int32, np.int64) for array in (indices, indptr)):
+        has_types = data.dtype in FLOATS and indices.dtype in INTEGERS and indptr.dtype in INTEGERS
+        if not (fits and has_types):
             raise ValueError(f"{data.path} is no CSR matrix of shape {shape}: its arrays do not fit together")
         self.bounds, self._entry_bounds = self._divide(block_bytes, block_rows)
 

@@ -13,16 +13,16 @@ from typing import Any, Literal, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from metricwise.io.arrays import StoredArray, count_csr_columns, load_labels, locate_npy, locate_npz_member
-from metricwise.io.binary_cache import (
-    convert_once,
-    locate_array,
-    read_facts,
-    write_chunks,
-    write_members,
-    write_numbers,
+from metricwise.io.arrays import (
+    StoredArray,
+    count_csr_columns,
+    load_array,
+    load_labels,
+    locate_npy,
+    locate_npz_member,
 )
-from metricwise.io.blocks import BUFFERS, DenseLayout, Layout, SparseLayout, read_ahead
+from metricwise.io.binary_cache import ConvertedFile, convert_once, write_chunks, write_members, write_numbers
+from metricwise.io.blocks import BUFFERS, FLOATS, INTEGERS, DenseLayout, Layout, SparseLayout, read_ahead
 from metricwise.io.disk_memory import LIBRARIES, check_memory, count_bytes_per_row, count_needed
 from metricwise.io.errors import SkippedLinesWarning
 from metricwise.io.labels import restore_labels
@@ -39,8 +39,7 @@ _SMALLEST_BLOCK = 2**16
 _GATHERED_SHARE = 0.25  # of the limit, for a subsample that is brought into memory
 _CONVERTED_BYTES = 32 * 10**6  # of the rows that are parsed together, if they are dense
 _CONVERTED_ROWS = 10_000
-_INTEGERS = (np.dtype(np.int32), np.dtype(np.int64))
-_FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
+_CSR_ARRAYS = ("data", "indices", "indptr")
 
 
 class DiskData:
@@ -199,8 +198,8 @@ def open(
     A .npy file in C order (float32 or float64), and a .npz file as ``scipy.sparse.save_npz(path, X, compressed=False)``
     writes it from a CSR matrix, are read directly. All others (Parquet, svmlight, CSV, compressed .npz, other
     types of numbers) are converted once, in chunks, to a folder of .npy files named ``<file>.metricwise-<key>``, which
-    may be deleted at any time. It is used as long as size and modification time of the file stay the same; otherwise
-    the file is converted anew and the old folder is removed.
+    may be deleted at any time. It is used as long as size and modification time of the file stay the same; otherwise,
+    or if the folder is damaged, the file is converted anew and the old folder is removed.
 
     Parameters
     ----------
@@ -285,7 +284,7 @@ def open(
     limit = parse_bytes(memory_limit)
     if block_rows is not None:
         check_count("block_rows", block_rows, least=1)
-    if dtype is not None and np.dtype(dtype) not in _FLOATS:
+    if dtype is not None and np.dtype(dtype) not in FLOATS:
         raise ValueError(f"dtype must be float64 or float32, got {dtype!r}")
     are_labels = not isinstance(target, str | Integral | None)
     spec = describe_file(
@@ -319,14 +318,14 @@ def open(
             f"{spec.path} has the format {spec.format!r}, whose labels are in the file: give target as the name or "
             f"position of their column, or leave it out, got {type(target).__name__}"
         )
-    folder = _convert(spec, wanted or np.dtype(np.float64), cache, on_error)
-    facts = read_facts(folder)
-    if facts.get("skipped"):
+    converted = _convert(spec, wanted or np.dtype(np.float64), cache, on_error)
+    facts, arrays = converted.facts, converted.arrays
+    if facts["skipped"]:
         warnings.warn(SkippedLinesWarning(facts["skipped"]), stacklevel=2)
-    layout = divide([locate_array(folder, part) for part in facts["arrays"]], facts["n_features"])
+    layout = divide([arrays[name] for name in ("X", *_CSR_ARRAYS) if name in arrays], facts["n_features"])
     names = None if facts["feature_names"] is None else tuple(facts["feature_names"])
-    y = restore_labels(spec.path, np.load(folder / "y.npy")) if spec.roles.labelled else None
-    weights = None if weight is None else np.load(folder / "sample_weight.npy")
+    y = restore_labels(spec.path, load_array(arrays["y"])) if spec.roles.labelled else None
+    weights = None if weight is None else load_array(arrays["sample_weight"])
     return DiskData(spec.path, layout, y, names, limit, spec.description, weights)
 
 
@@ -352,37 +351,37 @@ def _open_npy(path: str, dtype: np.dtype[Any] | None, cache: Any, divide: Any) -
     array = locate_npy(path)
     if len(array.shape) != 2:
         raise ValueError(f"{path} has {len(array.shape)} axes; samples and features make two: reshape the array")
-    kept = dtype or (array.dtype if array.dtype in _FLOATS else np.dtype(np.float64))
+    kept = dtype or (array.dtype if array.dtype in FLOATS else np.dtype(np.float64))
     if array.dtype != kept:
 
         def write(folder: Path) -> dict[str, Any]:
             write_numbers(folder, array, kept)
             return {}
 
-        array = locate_array(convert_once(path, {"dtype": str(kept)}, cache, write), "X")
+        array = convert_once(path, {"dtype": str(kept)}, cache, ["X"], write).arrays["X"]
     layout: Layout = divide([array], array.shape[1])
     return layout
 
 
 def _open_npz(path: str, dtype: np.dtype[Any] | None, cache: Any, divide: Any) -> Layout:
     n_features = count_csr_columns(path)
-    members = [locate_npz_member(path, name) for name in ("data", "indices", "indptr")]
+    members = [locate_npz_member(path, name) for name in _CSR_ARRAYS]
     found = [member for member in members if member is not None]
-    is_readable = len(found) == len(members) and found[0].dtype in _FLOATS and dtype in (None, found[0].dtype)
-    is_readable = is_readable and all(member.dtype in _INTEGERS for member in found[1:])
+    is_readable = len(found) == len(members) and found[0].dtype in FLOATS and dtype in (None, found[0].dtype)
+    is_readable = is_readable and all(member.dtype in INTEGERS for member in found[1:])
     if not is_readable:
 
         def write(folder: Path) -> dict[str, Any]:
             write_members(folder, path, {"data": dtype, "indices": np.dtype(np.int64), "indptr": np.dtype(np.int64)})
             return {}
 
-        folder = convert_once(path, {"dtype": str(dtype)}, cache, write)
-        found = [locate_array(folder, name) for name in ("data", "indices", "indptr")]
+        converted = convert_once(path, {"dtype": str(dtype)}, cache, _CSR_ARRAYS, write)
+        found = [converted.arrays[name] for name in _CSR_ARRAYS]
     layout: Layout = divide(found, n_features)
     return layout
 
 
-def _convert(spec: FileSpec, dtype: np.dtype[Any], cache: Any, on_error: Literal["raise", "skip"]) -> Path:
+def _convert(spec: FileSpec, dtype: np.dtype[Any], cache: Any, on_error: Literal["raise", "skip"]) -> ConvertedFile:
     stream = make_stream(spec, _CONVERTED_ROWS, dtype, on_error)
 
     def write(folder: Path) -> dict[str, Any]:
@@ -392,8 +391,10 @@ def _convert(spec: FileSpec, dtype: np.dtype[Any], cache: Any, on_error: Literal
         with warnings.catch_warnings():  # the summary is kept, and shown whenever the folder is opened
             warnings.simplefilter("ignore", SkippedLinesWarning)
             write_chunks(folder, iter(chunks), n_features, dtype)
-        arrays = ["data", "indices", "indptr"] if spec.format == "svmlight" else ["X"]
-        facts = {"arrays": arrays, "n_features": n_features, "feature_names": stream.feature_names}
+        facts = {"n_features": n_features, "feature_names": stream.feature_names}
         return facts | {"skipped": chunks.skipped_summary}
 
-    return convert_once(spec.path, {"spec": spec, "dtype": str(dtype), "on_error": on_error}, cache, write)
+    names = [*(_CSR_ARRAYS if spec.format == "svmlight" else ["X"]), "y"]
+    names += [] if spec.roles.weight is None else ["sample_weight"]
+    options = {"spec": spec, "dtype": str(dtype), "on_error": on_error}
+    return convert_once(spec.path, options, cache, names, write)
