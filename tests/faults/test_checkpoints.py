@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from metricwise import MiniBatchSVC, MultivariateSVC, SPADEClassifier, STAMPClassifier, contingency_measure
@@ -279,6 +281,67 @@ def test_a_failed_save_keeps_the_last_checkpoint(tmp_path):
 class NoArray:
     def __array__(self, *_, **__):
         raise AttributeError("no array")
+
+
+def test_checkpoints_of_another_version_raise(tmp_path):
+    path = tmp_path / "run"
+    interrupt_training(path)
+    with np.load(path) as file:
+        arrays = {name: file[name] for name in file.files}
+    header = json.loads(arrays["header"].tobytes())
+    del header["version"]  # as the first ones were
+    with path.open("wb") as file:
+        np.savez(file, **arrays | {"header": np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)})
+    with pytest.raises(ValueError, match=r"run' was written by another version of metricwise.* remove the file"):
+        make_model("stamp", checkpoint=path).fit(X, Y)
+
+
+@pytest.mark.parametrize("name", ["a\0b", "\ud800", "a" * 256], ids=["null", "no encoding", "long"])
+@pytest.mark.parametrize(
+    "model", [MultivariateSVC("f1", threshold=0.0), STAMPClassifier("f1")], ids=["batch", "stream"]
+)
+def test_names_that_no_file_can_have_raise(tmp_path, model, name):
+    with pytest.raises(OSError, match=r"checkpoint .* cannot be written .*: give the path of a file in a folder"):
+        clone(model).set_params(checkpoint=str(tmp_path / name), callback=pytest.fail).fit(X, Y)
+
+
+def test_the_longest_names_are_written(tmp_path):
+    path = tmp_path / ("a" * 255)
+    interrupt_training(path)
+    expect_equal(make_model("stamp", checkpoint=path).fit(X, Y), make_model("stamp").fit(X, Y))
+
+
+# ------------------------------------------------------------------------------------------ functions of other content
+
+
+def make_own_measure(alarm):
+    return contingency_measure(lambda tp, fp, fn, tn: (tp + 1e-9) / (tp + 1e-9 + alarm * fp + 0.5 * fn), name="own")
+
+
+OTHER_SETTINGS = {
+    "function": {"measure": make_own_measure(0.5)},
+    "cost": {"C": 2.0},
+    "class weights": {"class_weight": {0: 1.0, 1: 3.0}},
+}
+
+
+@pytest.mark.parametrize("kind", OTHER_SETTINGS)
+def test_batch_training_with_other_settings_does_not_resume(tmp_path, kind):
+    """The cuts of another function of the same name would give a lower bound above the optimum."""
+    path = tmp_path / "run"
+
+    def fail_later(entry):
+        if entry.iteration == 3:
+            raise RuntimeError("interrupted")
+
+    model = MultivariateSVC(make_own_measure(2.0), threshold=0.0, tol=1e-6, checkpoint=path, callback=fail_later)
+    with pytest.raises(RuntimeError, match="interrupted"):
+        model.fit(X, Y)
+    other = clone(model).set_params(callback=None, **OTHER_SETTINGS[kind])
+    with pytest.raises(ValueError, match=r"run' belongs to a training with other settings or other data: remove"):
+        other.fit(X, Y)
+    resumed = clone(model).set_params(callback=None, measure=make_own_measure(2.0)).fit(X, Y)
+    assert resumed.result_.certificate.relative <= 1e-6
 
 
 # ------------------------------------------------------------------------------------------------- another process

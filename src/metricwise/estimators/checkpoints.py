@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import re
 import struct
-import tempfile
 import tokenize
 import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from metricwise.estimators.training_identity import digest
+from metricwise.io import atomic
 from metricwise.io.atomic import atomic_file, remove_abandoned
 from metricwise.io.npy import parse_npy
 from metricwise.solvers.saved import Arrays, join_parts, split_parts
@@ -25,9 +23,8 @@ from metricwise.solvers.schema import StateError
 
 _HEADER = "header"
 _KINDS = "biufU"  # of entries
-_TRAINING, _CONTENT = "training", "content"  # in the header
-_NOT_DECISIVE = {"checkpoint", "every", "callback", "n_jobs", "max_seconds", "verbose"}
-_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")  # in the repr of a function or random state; it differs between processes
+_TRAINING, _CONTENT, _VERSION = "training", "content", "version"  # in the header
+_CURRENT = 2  # version of checkpoints; there was none in the headers of the first
 _UNREADABLE = (
     ValueError,
     TypeError,
@@ -44,15 +41,6 @@ _UNREADABLE = (
 )
 
 
-def digest(*parts: Any) -> str:
-    """Return a hash that identifies settings and data."""
-    found = hashlib.sha256()
-    for part in parts:
-        content = np.ascontiguousarray(part).tobytes() if isinstance(part, np.ndarray) else repr(part).encode()
-        found.update(content + b"\0")
-    return found.hexdigest()[:32]
-
-
 def digest_arrays(arrays: Arrays) -> str:
     """Return a hash that identifies named arrays.
 
@@ -61,25 +49,14 @@ def digest_arrays(arrays: Arrays) -> str:
     >>> digest_arrays({"a": np.ones(2)}) == digest_arrays({"a": np.ones(2, dtype=int)})
     False
     """
-    described = ((name, array.dtype.str, array.shape, array) for name, array in sorted(arrays.items()))
-    return digest(*chain.from_iterable(described))
-
-
-def settings_of(model: Any) -> list[tuple[str, str]]:
-    """Return the parameters of an estimator that its training depends on."""
-    decisive = {name: value for name, value in model.get_params(deep=False).items() if name not in _NOT_DECISIVE}
-    described = sorted((name, _ADDRESS.sub("", repr(value))) for name, value in decisive.items())
-    return [(type(model).__name__, ""), *described]
+    return digest(arrays)
 
 
 def check_writable(path: Path) -> None:
     """Raise before training starts if no checkpoint can be written to a path."""
     try:
-        if path.is_dir():
-            raise IsADirectoryError("it is a directory")
-        with tempfile.TemporaryFile(dir=path.parent):
-            pass
-    except OSError as error:
+        atomic.check_writable(path)
+    except (OSError, ValueError) as error:  # ValueError: a null character, or one that has no encoding
         raise OSError(
             f"checkpoint {str(path)!r} cannot be written ({error}): give the path of a file in a folder that exists "
             "and can be written to"
@@ -104,7 +81,7 @@ class Checkpoint:
     def save(self, runs: Sequence[Arrays]) -> None:
         """Write the arrays of the solver runs of a training, in their order."""
         joined: dict[str, Any] = join_parts({str(number): arrays for number, arrays in enumerate(runs)})
-        header = json.dumps({_TRAINING: self.training, _CONTENT: digest_arrays(joined)}).encode()
+        header = json.dumps({_VERSION: _CURRENT, _TRAINING: self.training, _CONTENT: digest_arrays(joined)}).encode()
         with atomic_file(self.path) as file:
             np.savez(file, header=np.frombuffer(header, dtype=np.uint8), **joined)
 
@@ -121,11 +98,16 @@ class Checkpoint:
         try:
             arrays = _read_arrays(self.path)
             header = json.loads(arrays.pop(_HEADER).tobytes())
-            training, content = header[_TRAINING], header[_CONTENT]
+            training, content, version = header[_TRAINING], header[_CONTENT], header.get(_VERSION)
         except _UNREADABLE as error:
             raise ValueError(
                 f"checkpoint {str(self.path)!r} cannot be read ({error}): remove the file to start anew"
             ) from error
+        if version != _CURRENT:
+            raise ValueError(
+                f"checkpoint {str(self.path)!r} was written by another version of metricwise, whose training this one "
+                "cannot resume: finish it with that version, or remove the file to start anew"
+            )
         if training != self.training:
             raise ValueError(
                 f"checkpoint {str(self.path)!r} belongs to a training with other settings or other data: remove the "

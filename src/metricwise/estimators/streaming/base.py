@@ -26,7 +26,7 @@ from metricwise.decisions.groups import validate_groups
 from metricwise.decisions.targets import POSITIVE_CLASS, classes_of, count_classes, sample_weights_of
 from metricwise.designs import make_design
 from metricwise.designs.cluster.source import DaskSource
-from metricwise.estimators.checkpoints import Checkpoint, check_writable, digest, settings_of
+from metricwise.estimators.checkpoints import Checkpoint, check_writable
 from metricwise.estimators.guarded_fit import guard_fit
 from metricwise.estimators.hashed_inputs import forget_hashing, hash_frame
 from metricwise.estimators.inputs import (
@@ -49,6 +49,7 @@ from metricwise.estimators.streaming.chunks import (
 from metricwise.estimators.streaming.cluster import make_shard_sources
 from metricwise.estimators.streaming.memory import make_memory_sources
 from metricwise.estimators.streaming.training import StreamModel, StreamPlan, train
+from metricwise.estimators.training_identity import digest, settings_of
 from metricwise.io.chunk_reader import ChunkReader
 from metricwise.io.hashing import HashedColumns
 from metricwise.measures import Measure, get_measure

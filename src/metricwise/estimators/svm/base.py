@@ -26,7 +26,6 @@ from metricwise.decisions.targets import POSITIVE_CLASS, classes_of, count_class
 from metricwise.designs import Design, make_design
 from metricwise.designs.finite import LARGEST
 from metricwise.designs.kernel_function import PRECOMPUTED, KernelFunction
-from metricwise.estimators.checkpoints import digest, settings_of
 from metricwise.estimators.guarded_fit import guard_fit
 from metricwise.estimators.inputs import (
     data_of_cluster,
@@ -40,6 +39,7 @@ from metricwise.estimators.svm.fallback import describe_degenerate, plan_accurac
 from metricwise.estimators.svm.kernel import Kernel, KernelSettings, KernelSpace, make_kernel_space, score_by_kernel
 from metricwise.estimators.svm.training import BinaryFit, BinaryTarget, TrainingData, TrainingPlan, fit_binary_problems
 from metricwise.estimators.svm.training_file import TrainingFile
+from metricwise.estimators.training_identity import digest, settings_of
 from metricwise.io.on_disk import DiskData
 from metricwise.measures import Measure, get_measure
 from metricwise.measures.ranking_capabilities import Ranks

@@ -15,7 +15,6 @@ from metricwise._state import StoredState
 from metricwise._typing import Floats
 from metricwise.designs import make_design
 from metricwise.designs.finite import LARGEST
-from metricwise.estimators.checkpoints import digest, settings_of
 from metricwise.estimators.guarded_fit import guard_fit
 from metricwise.estimators.inputs import training_order, validate_samples
 from metricwise.estimators.summary import ShowsSummary
@@ -23,6 +22,7 @@ from metricwise.estimators.svm.base import REMEDIES, BatchClassifier
 from metricwise.estimators.svm.fallback import describe_degenerate
 from metricwise.estimators.svm.queries import Queries, read_queries
 from metricwise.estimators.svm.training_file import TrainingFile
+from metricwise.estimators.training_identity import digest, settings_of
 from metricwise.measures import Measure, get_measure, score_queries
 from metricwise.progress import show_progress
 from metricwise.registry import check_trainable

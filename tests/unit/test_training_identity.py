@@ -1,0 +1,127 @@
+"""What identifies a training: the content of values, whatever their repr shows."""
+
+from __future__ import annotations
+
+import functools
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import KFold
+
+from metricwise import MultivariateSVC, contingency_measure
+from metricwise.estimators.training_identity import digest, settings_of
+from metricwise.measures import FBeta, Jaccard, register
+
+LONG = np.arange(5000.0)
+CHANGED = np.where(LONG == 2500, 0.0, LONG)
+FACTOR = 1.0
+
+
+def value(tp, fp, fn, tn):
+    return FACTOR * tp / (tp + fp + fn)
+
+
+def make_function(factor):
+    return lambda tp, fp, fn, tn: tp / (tp + factor * fp + fn)
+
+
+def make_measure(function):
+    return contingency_measure(function, name="own")
+
+
+def make_splitter(constant):
+    class Splitter:
+        shift = constant
+
+        def split(self, X):
+            return [part + self.shift for part in X]
+
+    return Splitter()
+
+
+class Node:
+    def __init__(self, other=None):
+        self.other = self if other is None else other
+
+
+def limited(tp, fp, fn, tn):
+    return np.where(tp > 1e6, 0.5, tp / (tp + fp + fn))
+
+
+def unlimited(tp, fp, fn, tn):
+    return np.where(tp > 1e7, 0.5, tp / (tp + fp + fn))
+
+
+PAIRS = {
+    "measures of one name": (make_measure(make_function(2.0)), make_measure(make_function(0.5))),
+    "measures that agree on small tables": (make_measure(limited), make_measure(unlimited)),
+    "functions of one name": (make_function(1), make_function(2)),
+    "partial functions": (functools.partial(value, 1), functools.partial(value, 2)),
+    "parameters of a measure": (FBeta(1.0), FBeta(2.0)),
+    "long arrays": (LONG, CHANGED),
+    "long lists": (LONG.tolist(), CHANGED.tolist()),
+    "types": (LONG, LONG.view(np.int64)),
+    "shapes": (LONG.reshape(2, -1), LONG.reshape(-1, 2)),
+    "strings in objects": (np.array(["a", "b"], dtype=object), np.array(["a", "c"], dtype=object)),
+    "sparse matrices": (sparse.csr_array(np.diag(LONG[:200])), sparse.csr_array(np.diag(CHANGED[:200][::-1]))),
+    "columns": (pd.Series(LONG), pd.Series(CHANGED)),
+    "data frames": (pd.DataFrame({"a": LONG}), pd.DataFrame({"a": CHANGED})),
+    "nested estimators": (LogisticRegression(C=1.0), LogisticRegression(C=1.0, class_weight={0: 2})),
+    "arrays in objects": (Node(LONG), Node(CHANGED)),
+    "splitters": (KFold(3), KFold(3, shuffle=True, random_state=1)),
+    "random states": (np.random.RandomState(1), np.random.RandomState(2)),
+    "generators": (np.random.default_rng(1), np.random.default_rng(2)),
+    "classes of one name": (make_splitter(1), make_splitter(2)),
+    "nested lists": ([[1], [2]], [[1, 2]]),
+}
+
+
+@pytest.mark.parametrize("kind", PAIRS)
+def test_other_content_has_another_hash(kind):
+    left, right = PAIRS[kind]
+    assert digest(left) == digest(left) != digest(right)
+
+
+def test_functions_count_with_the_global_variables_that_they_read(monkeypatch):
+    before = digest(value)
+    monkeypatch.setitem(globals(), "FACTOR", 2.0)
+    assert digest(value) != before
+
+
+def test_a_registered_name_counts_by_its_measure():
+    register("identity of training", FBeta)
+    before = settings_of(MultivariateSVC("identity of training"))
+    register("identity of training", Jaccard, overwrite=True)
+    assert settings_of(MultivariateSVC("identity of training")) != before == settings_of(MultivariateSVC("f1"))
+
+
+def test_objects_may_refer_to_themselves():
+    assert digest(Node()) == digest(Node())
+
+
+@pytest.mark.parametrize("cv", [iter([1]), (part for part in [1])], ids=["iterator", "generator"])
+def test_parameters_without_content_are_refused(cv):
+    with pytest.raises(TypeError, match=r"which cv=.* does not identify \(.* can be read only once\): give cv as"):
+        settings_of(MultivariateSVC(cv=cv))
+
+
+SCRIPT = (
+    "from tests.unit.test_training_identity import PAIRS, digest; print(digest({k: v[0] for k, v in PAIRS.items()}))"
+)
+
+
+def test_hashes_are_the_same_in_every_process():
+    root = Path(__file__).resolve().parents[2]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(root / "src"), str(root)])}
+    environment |= {"PYTHONHASHSEED": "1"}
+    run = subprocess.run([sys.executable, "-c", SCRIPT], cwd=root, env=environment, capture_output=True, text=True)
+    from tests.unit.test_training_identity import PAIRS as imported  # under the name that the other process has
+
+    assert run.stdout.strip() == digest({kind: pair[0] for kind, pair in imported.items()}), run.stderr
