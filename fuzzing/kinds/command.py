@@ -1,8 +1,12 @@
-"""The command with random sub-commands, options and files: exit codes 0, 1 or 2, clear errors, nothing half written."""
+"""The command with random sub-commands, options and files.
+
+Exit codes are 0, 1 or 2 and errors are clear. Nothing is half written, and no file that a command reads is changed.
+"""
 
 from __future__ import annotations
 
 import os
+from itertools import pairwise
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -50,7 +54,8 @@ _DATA = (
     "model.mw",
 )
 _NO_DATA = ("empty.csv", "missing.csv", ".", "model.mw", "own.py")
-_OUTPUTS = ("out.mw", "out.csv", "out.html", "missing/out", ".", "numbers.csv")
+_OUTPUTS = ("out.mw", "out.csv", "out.html", "missing/out", ".", "numbers.csv", "./numbers.csv", "model.mw")
+_WRITTEN = ("--out", "--html", "--state", "--checkpoint")  # options whose value is a file to write
 _VALUES = (
     "0",
     "1",
@@ -107,6 +112,7 @@ _LIKELY = {
     "--threshold": ("cv", "train", "0"),
     "--checkpoint": ("run", "missing/run"),
     "--id": ("a", "group"),
+    "--compare": ("model.mw",),
 }
 # Slow by design: they search, draw or wait.
 _SKIPPED = {"auto", "sparse-coding", "adapted-svm", "classifier-chain"}
@@ -176,7 +182,7 @@ def _draw_option(option: click.Option, random: Random) -> list[str]:
         return [name, random.choice(chosen)]
     if name in _LIKELY and random.random() < 0.75:
         return [name, random.choice(_LIKELY[name])]
-    if "out" in name or isinstance(option.type, click.Path):
+    if name in _WRITTEN:
         return [name, random.choice([*_OUTPUTS, *_DATA])]
     return [name, random.choice(_VALUES)]
 
@@ -202,7 +208,7 @@ def _check(case: Case, folder: Path) -> str:
         and "rror" not in result.output
     ):
         raise Finding(f"{what}: exit code {result.exit_code} without an error")
-    _check_files(what, folder, before, result)
+    _check_files(what, folder, before, result, _list_inputs(arguments))
     return "succeeded" if result.exit_code == 0 else "refused"
 
 
@@ -211,12 +217,20 @@ def _write_files(files: dict[str, str]) -> None:
         Path(name).write_bytes(unpack_bytes(content))
 
 
-def _check_files(what: str, folder: Path, before: dict[Path, bytes], result: Any) -> None:
-    """No unfinished file is left, and after an error all files are as before."""
+def _list_inputs(arguments: list[str]) -> set[str]:
+    """Return the names of the files among the arguments that the command only reads."""
+    return {name for option, name in pairwise(arguments) if option not in _WRITTEN}
+
+
+def _check_files(what: str, folder: Path, before: dict[Path, bytes], result: Any, inputs: set[str]) -> None:
+    """No unfinished file is left; inputs are as before, and after an error all files are."""
     after = {path: path.read_bytes() for path in folder.iterdir() if path.is_file()}
     unfinished = [path.name for path in folder.rglob("*") if path.name.endswith(PARTIAL)]
     if unfinished:
         raise Finding(f"{what}: leaves {unfinished[0]}")
+    lost = [path.name for path in before if path.name in inputs and before[path] != after.get(path)]
+    if lost:
+        raise Finding(f"{what}: replaces its input {sorted(lost)[0]}")
     if result.exit_code != 0:
         changed = [path.name for path in {*before, *after} if before.get(path) != after.get(path)]
         if changed:

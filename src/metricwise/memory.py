@@ -7,6 +7,7 @@ import math
 import re
 import sys
 from collections.abc import Iterator
+from decimal import Decimal
 from numbers import Integral
 from pathlib import Path, PurePosixPath
 
@@ -26,10 +27,13 @@ def parse_bytes(limit: int | str) -> int:
     (1500000000, 2048, 1000000)
     """
     found = _SIZE.fullmatch(limit) if isinstance(limit, str) else None
+    size: Decimal | Integral | int = 0
     if found is not None:
-        return int(float(found[1]) * _UNITS[(found[2] or "").upper()])
-    if isinstance(limit, Integral) and not isinstance(limit, bool) and limit > 0:
-        return int(limit)
+        size = Decimal(found[1]) * _UNITS[(found[2] or "").upper()]
+    elif isinstance(limit, Integral) and not isinstance(limit, bool):
+        size = limit
+    if 1 <= size <= sys.maxsize:
+        return int(size)
     raise ValueError(f"memory_limit must be a number of bytes or text such as '800MB' or '2GiB', got {limit!r}")
 
 
@@ -101,5 +105,5 @@ def _left_in_groups(root: Path, group: str, limit_name: str, used_name: str) -> 
             limit, used = ((folder / name).read_text(encoding="ascii").strip() for name in (limit_name, used_name))
         except OSError:
             continue
-        if limit.isdigit():  # "max" stands for no limit
+        if limit.isdecimal():  # "max" stands for no limit
             yield max(int(limit) - int(used), 0)

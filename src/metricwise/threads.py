@@ -37,7 +37,7 @@ def available_cores() -> int:
     """Return the number of cores this process may use, as limited by affinity, container and OMP_NUM_THREADS."""
     cores = int(joblib.cpu_count())
     limit = os.environ.get("OMP_NUM_THREADS", "")
-    return max(1, min(cores, int(limit))) if limit.isdigit() else cores
+    return max(1, min(cores, int(limit))) if limit.isdecimal() else cores
 
 
 def available_threads() -> int:

@@ -15,7 +15,7 @@ def test_omp_num_threads_lowers_the_number_of_threads(monkeypatch, value, expect
     assert available_threads() == expected
 
 
-@pytest.mark.parametrize("value", ["", "many", "4,2", "100000"])
+@pytest.mark.parametrize("value", ["", "many", "4,2", "²", "100000"])
 def test_omp_num_threads_never_raises_the_number_of_threads(monkeypatch, value):
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     cores = available_threads()

@@ -14,6 +14,7 @@ import click
 from metricwise.cli.adapt import adapt
 from metricwise.cli.certify import certify
 from metricwise.cli.compare import compare
+from metricwise.cli.console import Console, report_errors
 from metricwise.cli.evaluate import evaluate
 from metricwise.cli.predict import predict
 from metricwise.cli.report import report
@@ -31,11 +32,13 @@ class _Group(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         ctx.obj = shlex.join(["metricwise", *args])
+        self._debug = "--debug" in args  # needed before a command has its options
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
-            return super().invoke(ctx)
+            with report_errors(Console(quiet=False), self._debug):  # of parsing options; commands report their own
+                return super().invoke(ctx)
         except click.NoSuchOption as error:
             raise suggest_option(error) from None
 

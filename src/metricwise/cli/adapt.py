@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from metricwise.cli.console import Console, Outcome, command, format_table
-from metricwise.cli.models import check_output, load_model, read_like_training
+from metricwise.cli.models import load_model, read_like_training
 from metricwise.cli.options import DataOptions, data_options
+from metricwise.cli.outputs import Output, check_outputs
 
 if TYPE_CHECKING:
     from metricwise.decisions.prior_shift import PriorEstimate
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 @click.command(short_help="Adapt a model to other class priors.")
 @click.argument("model")
 @click.argument("data", required=False)
-@click.option("--out", required=True, help="Model file to write.")
+@click.option("--out", required=True, help="Model file to write: another than MODEL, which stays as it is.")
 @click.option(
     "--prior",
     help="The new shares, instead of DATA: that of the positive class, such as 0.1, or one per class, such as "
@@ -37,7 +38,7 @@ def adapt(
 
     if (data is None) == (prior is None):
         raise click.UsageError("adapt needs either DATA, samples to estimate the class priors from, or --prior")
-    check_output(out, "the model file")
+    check_outputs([Output("the model file", out)], [model, data])
     trained = load_model(model)
     if data is None:
         adapted = metricwise.adapt_prior(trained, prior=_parse_prior(trained, prior or ""))

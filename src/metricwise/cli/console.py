@@ -10,7 +10,7 @@ import sys
 import warnings
 from ast import literal_eval
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import wraps
 from typing import Any
@@ -72,20 +72,35 @@ def command(function: Callable[..., Outcome]) -> Callable[..., None]:
     @wraps(function)
     def run(*args: Any, as_json: bool, quiet: bool, debug: bool, **options: Any) -> None:
         console = Console(quiet)
-        with _report_errors(console, debug):
+        with report_errors(console, debug):
+            if sys.stdout is None:
+                raise OSError("standard output is closed, and the result is printed to it: send it to a file")
             outcome = function(console, *args, **options)
-        if as_json:
-            click.echo(json.dumps(_to_json_value(outcome.data), indent=2, allow_nan=False))
-        elif outcome.text:
-            click.echo(outcome.text)
+        with report_errors(console, debug):
+            _print_result(outcome, as_json)
         if outcome.exit_code:
             sys.exit(outcome.exit_code)
 
     return run
 
 
+def _print_result(outcome: Outcome, as_json: bool) -> None:
+    """Print a result to standard output; raise an OSError if it cannot take all of it."""
+    text = json.dumps(_to_json_value(outcome.data), indent=2, allow_nan=False) if as_json else outcome.text
+    if not text:
+        return
+    try:
+        click.echo(text)
+    except (OSError, UnicodeEncodeError) as error:
+        with suppress(OSError):
+            sys.stdout.close()  # else Python writes the rest when it ends, and fails again
+        if isinstance(error, BrokenPipeError):  # the reader has read enough
+            raise click.exceptions.Exit(1) from error
+        raise OSError(f"the result cannot be written to standard output: {error}") from error
+
+
 @contextmanager
-def _report_errors(console: Console, debug: bool) -> Iterator[None]:
+def report_errors(console: Console, debug: bool) -> Iterator[None]:
     """Print warnings and errors as one line each; an error exits with code 1."""
     printed: set[str] = set()
 

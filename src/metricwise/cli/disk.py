@@ -40,6 +40,11 @@ def has_separate_labels(path: str) -> bool:
     return Path(path).suffix in _ARRAYS
 
 
+def list_label_files(path: str, options: DataOptions) -> list[str]:
+    """Return the files beside the arrays of a file that have its labels; none beside other files."""
+    return [str(name) for name in options.target] if has_separate_labels(path) else []
+
+
 def open_table(
     path: str,
     options: DataOptions,

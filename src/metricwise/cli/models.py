@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -20,27 +19,6 @@ from metricwise.cli.reviews import sends_to_review
 
 if TYPE_CHECKING:
     from metricwise.io import Table
-
-
-def check_output(path: str, what: str) -> None:
-    """Raise before training, not after it, if a file cannot be written."""
-    target = Path(path)
-    try:
-        if target.is_dir():
-            raise IsADirectoryError("it is a directory")
-        with tempfile.TemporaryFile(dir=target.parent):
-            pass
-    except OSError as error:
-        raise OSError(f"{what} {path} cannot be written: {error.strerror or error}") from error
-
-
-def write_text(path: str, parts: Iterable[str]) -> None:
-    """Write a text file atomically: as a whole or not at all."""
-    from metricwise.io.atomic import atomic_file
-
-    with atomic_file(Path(path), sequential=True) as file:
-        for part in parts:
-            file.write(part.encode())
 
 
 def store_table_info(
@@ -279,13 +257,14 @@ def spool_input(path: str) -> Iterator[str]:
         yield path
         return
     import shutil
-    import sys
+
+    from metricwise.io.files import get_standard_input
 
     handle, name = tempfile.mkstemp(prefix="metricwise-", suffix=".input")
     try:
         with ExitStack() as stack:
             file = stack.enter_context(os.fdopen(handle, "wb"))
-            source = sys.stdin.buffer if path == "-" else stack.enter_context(open(path, "rb"))
+            source = get_standard_input() if path == "-" else stack.enter_context(open(path, "rb"))
             shutil.copyfileobj(source, file)
         yield name
     finally:

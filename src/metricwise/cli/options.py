@@ -72,7 +72,7 @@ class Size(click.ParamType):
         from metricwise.memory import parse_bytes
 
         try:
-            return parse_bytes(int(value) if str(value).isdigit() else str(value))
+            return parse_bytes(str(value))
         except ValueError:
             self.fail(f"{value!r} is no amount of memory: write 800MB or 2GiB", param, ctx)
 

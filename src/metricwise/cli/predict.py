@@ -9,18 +9,17 @@ from typing import Any
 import click
 
 from metricwise.cli.console import Console, Outcome, command
-from metricwise.cli.disk import disk_options
+from metricwise.cli.disk import disk_options, list_label_files
 from metricwise.cli.models import (
-    check_output,
     get_table_info,
     load_model,
     read_like_training,
     set_threshold,
     spool_input,
     threshold_option,
-    write_text,
 )
 from metricwise.cli.options import ColumnKey, ColumnList, DataOptions, data_options
+from metricwise.cli.outputs import Output, check_outputs, write_text
 from metricwise.cli.queries import ranks_queries
 
 _ROWS_PER_PART = 100_000  # text takes more memory than numbers
@@ -61,8 +60,8 @@ def predict(
     Columns are found by name, in any order; others are ignored. In a file without column names, the columns must be in
     the order of training; name the target if there is one.
     """
-    if out is not None:
-        check_output(out, "the file of predictions")
+    written = Output("the file of predictions", out, sequential=True)
+    check_outputs([written], [model, data, *list_label_files(data, data_options)])
     trained = load_model(model)
     set_threshold(trained, threshold)
     kept = [which for columns in keep_columns for which in columns]

@@ -6,7 +6,6 @@ import click
 
 from metricwise.cli.console import Console, Outcome, command
 from metricwise.cli.models import (
-    check_output,
     find_missing_measure,
     get_table_info,
     load_model,
@@ -22,6 +21,7 @@ from metricwise.cli.options import (
     groups_option,
     pos_label_option,
 )
+from metricwise.cli.outputs import Output, check_outputs
 from metricwise.cli.queries import refuse_ranker
 
 
@@ -69,7 +69,7 @@ def report(
     """
     import metricwise
 
-    check_output(out, "the page")
+    check_outputs([Output("the page", out, sequential=True)], [model, data, *others])
     trained = load_model(model)
     refuse_ranker(trained, "report")
     missing = None if measure else find_missing_measure(trained)

@@ -13,9 +13,9 @@ import click
 from metricwise.cli import algorithms
 from metricwise.cli.algorithms import AlgorithmName, Settings, describe_algorithms
 from metricwise.cli.console import Console, Outcome, command, show_passes
-from metricwise.cli.disk import disk_options, has_separate_labels, open_labelled_table
+from metricwise.cli.disk import disk_options, has_separate_labels, list_label_files, open_labelled_table
 from metricwise.cli.hashing import check_hash_options, hash_options
-from metricwise.cli.models import check_output, estimate_n_rows, is_read_once, spool_input, store_table_info
+from metricwise.cli.models import estimate_n_rows, is_read_once, spool_input, store_table_info
 from metricwise.cli.options import (
     GROUPS_OF_FOLDS,
     Column,
@@ -29,6 +29,7 @@ from metricwise.cli.options import (
     on_error_option,
     pos_label_option,
 )
+from metricwise.cli.outputs import Output, check_outputs
 from metricwise.cli.profit import ProfitText, check_profit, choose_measure, collect_savings, format_savings
 from metricwise.cli.queries import find_query_column
 from metricwise.cli.reviews import collect_facts, describe, review_options, sends_to_review
@@ -135,7 +136,8 @@ def train(
     algorithms.check_usage(algorithm, settings, len(data_options.target) > 1, stream, disk)
     algorithms.check_stream_options(stream, disk, passes, classes, on_error, groups)
     check_hash_options(hashing, stream)
-    check_output(out, "the model file")
+    written = [Output("the model file", out), Output("the checkpoint", settings.checkpoint)]
+    check_outputs(written, [data, *list_label_files(data, data_options)])
     started = time.perf_counter()
     if stream:
         with spool_input(data) as path:

@@ -10,15 +10,14 @@ import click
 
 from metricwise.cli.console import Console, Outcome, command, format_table
 from metricwise.cli.models import (
-    check_output,
     get_table_info,
     is_read_once,
     load_model,
     read_like_training,
     spool_input,
-    write_text,
 )
 from metricwise.cli.options import Column, ColumnKey, DataOptions, data_options
+from metricwise.cli.outputs import Output, check_outputs, write_text
 from metricwise.cli.reviews import sends_to_review
 
 if TYPE_CHECKING:
@@ -84,9 +83,7 @@ def watch(
     import metricwise
     from metricwise.reporting.watching import watch_page
 
-    for path, what in ((state, "the state"), (html, "the page")):
-        if path is not None:
-            check_output(path, what)
+    check_outputs([Output("the state", state), Output("the page", html, sequential=True)], [model, outcomes])
     if score is not None and prediction is None:
         raise click.UsageError(
             "--score is for predictions of a column: name that by --prediction, or leave --score out"

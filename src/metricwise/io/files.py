@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from io import BytesIO
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import BinaryIO, NamedTuple, TypeVar
 
 from metricwise.io.encodings import UTF8, ByteStream, Utf8Reader, recognise_encoding
 
@@ -56,13 +56,20 @@ def check_file(path: str | os.PathLike[str], repeatedly: bool = False) -> str:
     return name
 
 
+def get_standard_input() -> BinaryIO:
+    """Return standard input as a file of bytes; raise an OSError if this process has none."""
+    if sys.stdin is None:
+        raise OSError("standard input is closed: send the data to it, or give the path of a file")
+    return sys.stdin.buffer
+
+
 def load_file(path: str | os.PathLike[str], encoding: str | None = None) -> FileBytes:
     """Read all of a file, or of standard input if it is called "-"; text comes in UTF-8.
 
     An encoding that is not given is recognised by its byte order mark.
     """
     if os.fsdecode(path) == STANDARD_INPUT:
-        name, data = "standard input", sys.stdin.buffer.read()
+        name, data = "standard input", get_standard_input().read()
     else:
         name = check_file(path)
         data = Path(name).read_bytes()
