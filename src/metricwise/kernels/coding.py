@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from numba import njit
+from metricwise.kernels.compiling import kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def code_values(vector, values, other, codes):
     """Write to ``codes`` the index of every entry among ``values``, or ``other``; return how many are ``other``.
 

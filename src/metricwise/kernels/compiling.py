@@ -1,19 +1,53 @@
 """How kernels are compiled."""
 
 import gc
+import logging
 from functools import partial
 from typing import Any
 
 import numba as nb
 from numba.core import event
+from numba.core.caching import FunctionCache
+from numba.core.dispatcher import Dispatcher
+
+_LOG = logging.getLogger("metricwise")
 
 # Division by zero gives infinity or NaN: a fifth of the time to compile would go into checks that raise exceptions. No
 # entry points for C, which nobody calls.
 _compile: Any = partial(nb.njit, nogil=True, error_model="numpy", no_cfunc_wrapper=True)
 
-# A function that Python calls; the compiled code is stored in the cache. Optional arrays are None where they are not
-# given: numba then compiles a function without the branches that read them.
-kernel: Any = partial(_compile, cache=True)
+
+class _KernelCache(FunctionCache):  # type: ignore[misc]  # numba has no types
+    """Compiled functions on disk. Those that cannot be read, as their files are damaged, are compiled and stored again.
+
+    numba raises what its reading of the file raises, whenever the function is called, until somebody removes the file.
+    """
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception as error:  # of any kind: it depends on the content of the files
+            name = self._py_func.__name__
+            _LOG.warning(
+                "the compiled %s in %s cannot be read and is compiled again (%r)", name, self.cache_path, error
+            )
+            self.flush()  # storing a function reads the index, which may be what is damaged
+            return None
+
+
+def kernel(function: Any = None, **options: Any) -> Any:
+    """Compile a function that Python calls; the compiled code is stored in the cache.
+
+    Optional arrays are None where they are not given: numba then compiles a function without the branches that read
+    them.
+    """
+    if function is None:
+        return partial(kernel, **options)
+    compiled = _compile(function, **options)
+    if isinstance(compiled, Dispatcher):  # not with NUMBA_DISABLE_JIT
+        compiled._cache = _KernelCache(function)  # as its `enable_caching` does with numba's class
+    return compiled
+
 
 # A function that other kernels call and Python does not. Half of the time to compile a small one would go into its
 # entry point for Python, and into its own file in the cache, which nobody reads: the file of the kernel that calls it
