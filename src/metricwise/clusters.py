@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from typing import Any
+
+_LOG = logging.getLogger("metricwise")
+_NO_WORKERS = (
+    "distributed.scheduler.no-workers-timeout"  # Dask's setting of the longest wait for workers; None at first
+)
+_LONGEST_WAIT = "60s"  # for the first worker, unless Dask has a setting
 
 
 def is_dask(X: Any) -> bool:
@@ -19,7 +26,7 @@ def is_dask(X: Any) -> bool:
 
 
 def running_client(client: Any = None) -> Any:
-    """Return the given Dask client, or the one started last; raise if it is not running."""
+    """Return the given Dask client, or the one started last; raise if it is not running or has no workers."""
     try:
         import distributed
     except ImportError as error:
@@ -37,7 +44,32 @@ def running_client(client: Any = None) -> Any:
             f"the Dask client is {client.status}, not running: make a new one with dask.distributed.Client(...) and "
             "build the Dask collections with it again"
         )
+    wait_for_worker(client)
     return client
+
+
+def wait_for_worker(client: Any) -> None:
+    """Wait until a cluster has a worker; raise a ValueError if none joins in time.
+
+    The time is that of Dask's setting ``distributed.scheduler.no-workers-timeout``, or a minute.
+    """
+    if client.ncores():
+        return
+    import dask
+    from dask.utils import parse_timedelta
+
+    seconds = parse_timedelta(dask.config.get(_NO_WORKERS, None) or _LONGEST_WAIT, default="s")
+    _LOG.warning("the Dask cluster has no workers; waiting up to %g s for the first", seconds)
+    task = client.submit(int, pure=False)  # an adaptive cluster starts workers when there is a task
+    try:
+        client.wait_for_workers(1, timeout=seconds)
+    except TimeoutError as error:
+        raise ValueError(
+            f"the Dask cluster has 0 workers, and none joined within {seconds:g} s: start some, as by cluster.scale(2) "
+            f"or `dask worker ADDRESS`. If yours take longer, set {_NO_WORKERS} of Dask"
+        ) from error
+    finally:
+        task.release()
 
 
 def load_into_memory(values: Any, client: Any = None) -> Any:

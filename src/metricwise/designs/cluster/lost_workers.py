@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from metricwise.clusters import wait_for_worker
 from metricwise.memory import format_megabytes
 
 _INTERVAL = 0.5  # seconds between two requests for the memory of the workers
@@ -53,7 +54,10 @@ class WorkerWatch:
         self._lost: dict[str, WorkerMemory] = {}
 
     def wait(self, futures: Sequence[Any]) -> None:
-        """Wait for tasks; raise a WorkerMemoryError as soon as a worker is lost that had filled its memory."""
+        """Wait for tasks; raise a WorkerMemoryError as soon as a worker is lost that had filled its memory.
+
+        A ValueError is raised if all workers are lost and none joins.
+        """
         from distributed import wait
 
         self.check()
@@ -63,6 +67,8 @@ class WorkerWatch:
                 return
             except TimeoutError:
                 self.check()
+                if not self._known:
+                    wait_for_worker(self._client)
 
     def check(self) -> None:
         """Raise a WorkerMemoryError if workers were lost since the last call that had filled their memory."""
