@@ -115,7 +115,7 @@ def read_model(model: Any) -> FittedModel:
     is_linear = values.get("kernel", "linear") == "linear"
     return FittedModel(
         name=type(model).__name__,
-        C=values["C"],
+        C=float(values["C"]),  # parameters may be of other types, and half precision would round the bounds
         measure=values["measure_"],
         class_weight=values.get("class_weight"),
         multi_class=values.get("multi_class"),
@@ -175,7 +175,7 @@ def _derive_constant(values: Mapping[str, Any]) -> float:
 
 def _read_kernel(values: Mapping[str, Any]) -> FittedKernel:
     function = values["kernel"]
-    known = {"gamma": values["gamma_"], "degree": values["degree"], "coef0": values["coef0"]}
+    known = {"gamma": float(values["gamma_"]), "degree": int(values["degree"]), "coef0": float(values["coef0"])}
     names = () if callable(function) else _KERNEL_PARAMETERS.get(function, ())
     parameters = {name: known[name] for name in names}
     return FittedKernel(function, parameters, values["gamma"], values["support_"], values["support_vectors_"])

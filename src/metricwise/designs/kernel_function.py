@@ -60,6 +60,12 @@ class KernelFunction:
         """Whether every kernel matrix is positive semi-definite."""
         return self.kernel in _SAFE or (self.kernel == "poly" and self.coef0 >= 0.0 and float(self.degree).is_integer())
 
+    @property
+    def settings(self) -> dict[str, float]:
+        """The parameters that the kernel has, as numbers of Python: NumPy knows no fractions."""
+        known = {"gamma": float(self.gamma), "degree": self.degree, "coef0": float(self.coef0)}
+        return {name: known[name] for name in _PARAMETERS[str(self.kernel)]}
+
     def between(self, A: Any, B: Any) -> Floats:
         """Return the kernel values of the samples of A (rows) with those of B (columns)."""
         if callable(self.kernel):
@@ -71,7 +77,7 @@ class KernelFunction:
                     f"it must return one of shape {(A.shape[0], B.shape[0])}"
                 )
         else:
-            settings = {name: getattr(self, name) for name in _PARAMETERS[self.kernel]}
+            settings = self.settings
             # In double precision: a subspace separates nearly dependent samples by small differences of kernel values.
             A, B = A.astype(np.float64, copy=False), B.astype(np.float64, copy=False)
             if self.kernel == "rbf" and not (sparse.issparse(A) or sparse.issparse(B)):
@@ -135,7 +141,7 @@ class KernelMatrix:
         function = self.function
         if self.is_precomputed or callable(function.kernel):
             return ValueErrors(())
-        settings = {name: getattr(function, name) for name in _PARAMETERS[function.kernel]}
+        settings = function.settings
         return kernel_errors(function.kernel, settings, self._squares(), int(self.X.shape[1]))
 
     def _squares(self) -> Floats:

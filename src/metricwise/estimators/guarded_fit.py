@@ -1,4 +1,4 @@
-"""What surrounds every `fit`: a failure leaves the model as it was, and each cause gives one warning."""
+"""What surrounds every `fit`: numbers are plain, a failure leaves the model as it was, a cause gives one warning."""
 
 from __future__ import annotations
 
@@ -11,13 +11,18 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
+from metricwise.estimators.parameters import plain_numbers
+
 _NUMBERS = re.compile(r"\d+(?:\.\d+)?(?:e[+-]?\d+)?", re.IGNORECASE)
 
 
 @contextmanager
 def guard_fit(estimator: Any) -> Iterator[None]:
-    """Restore all attributes of an estimator if the body of the with statement raises, else warn once per cause."""
-    with restore_on_error(estimator), warn_once_per_cause():
+    """Restore all attributes of an estimator if the body of the with statement raises, else warn once per cause.
+
+    In the body, numeric parameters are plain Python numbers.
+    """
+    with plain_numbers(estimator), restore_on_error(estimator), warn_once_per_cause():
         yield
 
 

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from metricwise._state import StoredState
@@ -22,13 +22,14 @@ from metricwise.decisions.targets import (
 from metricwise.designs import make_design
 from metricwise.estimators.inputs import labels_of, validate_samples
 from metricwise.estimators.lazy_predictions import lazy_labels, lazy_scores
+from metricwise.estimators.parameters import NumericParameters
 from metricwise.estimators.summary import ShowsSummary
 from metricwise.measures import HasMulticlassValue, Measure
 from metricwise.measures.joint import find_joint_losses
 from metricwise.threads import available_threads
 
 
-class LinearClassifier(ShowsSummary, ClassifierMixin, BaseEstimator):
+class LinearClassifier(ShowsSummary, ClassifierMixin, NumericParameters):
     """Prediction from `coef_`, `intercept_` and `threshold_`; one binary problem, or one per class vs the rest.
 
     Subclasses have the parameters ``multi_class`` and ``pos_label``, and set `measure_`, `classes_` and `result_`.

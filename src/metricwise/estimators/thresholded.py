@@ -6,7 +6,7 @@ from abc import abstractmethod
 from copy import copy
 from typing import Any, ClassVar, Self
 
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from metricwise._state import StoredState
@@ -15,12 +15,13 @@ from metricwise.clusters import load_into_memory
 from metricwise.decisions.decision import Decision, Threshold
 from metricwise.decisions.prior_shift import PriorEstimate
 from metricwise.decisions.task import Task
+from metricwise.estimators.parameters import NumericParameters
 from metricwise.estimators.summary import ShowsSummary
 from metricwise.measures import Measure
 from metricwise.measures.base import show_interval, show_value
 
 
-class ThresholdedClassifier(ShowsSummary, ClassifierMixin, BaseEstimator):
+class ThresholdedClassifier(ShowsSummary, ClassifierMixin, NumericParameters):
     """Predicts by a task and a decision, which subclasses store together with a model that scores samples."""
 
     __stored_state__: ClassVar[StoredState] = StoredState(

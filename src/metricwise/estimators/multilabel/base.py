@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import ClassifierMixin, clone
 from sklearn.model_selection import KFold
 from sklearn.utils.validation import check_is_fitted, check_random_state
 
@@ -29,6 +29,7 @@ from metricwise.decisions.scoring import log_odds
 from metricwise.decisions.training_data import TrainingData, validate_weights
 from metricwise.estimators.guarded_fit import guard_fit
 from metricwise.estimators.inputs import validate_samples
+from metricwise.estimators.parameters import NumericParameters
 from metricwise.estimators.routing import RoutesGroups
 from metricwise.estimators.summary import ShowsSummary
 from metricwise.measures import Averaged
@@ -47,7 +48,7 @@ MARGINAL_RULES: dict[str, Callable[..., Any]] = {
 THRESHOLD_RULES: dict[str, Average] = {"macro_f": "macro", "micro_f": "micro"}
 
 
-class MultiLabelClassifier(RoutesGroups, ShowsSummary, ClassifierMixin, BaseEstimator):
+class MultiLabelClassifier(RoutesGroups, ShowsSummary, ClassifierMixin, NumericParameters):
     """A multilabel classifier; subclasses learn and give the probabilities."""
 
     estimator: Any

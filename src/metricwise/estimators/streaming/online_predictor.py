@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from metricwise._typing import Floats, Labels
 from metricwise.decisions.task import Task
 from metricwise.designs.finite import LARGEST
 from metricwise.estimators.inputs import validate_samples
+from metricwise.estimators.parameters import NumericParameters
 from metricwise.estimators.streaming.online_learning import OnlineModel, predict_chances
 from metricwise.estimators.summary import ShowsSummary
 from metricwise.measures import CostMatrix, Measure
@@ -19,7 +20,7 @@ from metricwise.measures.base import show_interval, show_value
 from metricwise.results import History, StreamEntry, StreamResult
 
 
-class OnlinePredictor(ShowsSummary, ClassifierMixin, BaseEstimator):
+class OnlinePredictor(ShowsSummary, ClassifierMixin, NumericParameters):
     """Predicts by the probabilities of a learner and the rule of running tables, which subclasses store as a model."""
 
     _model: OnlineModel

@@ -1,0 +1,48 @@
+"""Numeric parameters of any real type are trained with as Python's numbers, and returned as they were given."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from metricwise import BinaryRelevance, MultivariateSVC, STAMPClassifier, certify
+
+RANDOM = np.random.default_rng(0)
+X = RANDOM.normal(size=(40, 3))
+Y = (X[:, 0] + 0.5 * RANDOM.normal(size=40) > 0).astype(int)
+
+
+@pytest.mark.parametrize("half", [Fraction(1, 2), np.float16(0.5), np.longdouble(0.5)])
+def test_halves_of_every_type_train_the_same_model(half):
+    model = MultivariateSVC("f1", C=half, threshold=half).fit(X, Y)
+    plain = MultivariateSVC("f1", C=0.5, threshold=0.5).fit(X, Y)
+    assert np.array_equal(model.coef_, plain.coef_)
+    assert model.get_params()["C"] is half
+    assert clone(model).C is half
+    assert certify(model, X, Y) == certify(plain, X, Y)
+
+
+@pytest.mark.parametrize("one", [Fraction(1), np.float16(1), np.int8(1)])
+def test_kernel_machines_predict_with_numbers_of_every_type(one):
+    model = MultivariateSVC(kernel="poly", degree=2, coef0=one, gamma=one).fit(X, Y)
+    plain = MultivariateSVC(kernel="poly", degree=2, coef0=1.0, gamma=1.0).fit(X, Y)
+    assert np.array_equal(model.decision_function(X), plain.decision_function(X))
+    assert certify(model, X, Y) == certify(plain, X, Y)
+
+
+@pytest.mark.parametrize("half", [Fraction(1, 2), np.float16(0.5), np.longdouble(0.5)])
+def test_streams_and_labels_take_numbers_of_every_type(half):
+    stream = STAMPClassifier(alpha=half, eta0=half).partial_fit(X, Y, classes=[0, 1])
+    assert np.array_equal(stream.coef_, STAMPClassifier(alpha=0.5, eta0=0.5).partial_fit(X, Y, classes=[0, 1]).coef_)
+    labels = np.column_stack([Y, 1 - Y])
+    assert BinaryRelevance(beta=half).fit(X, labels).predict(X).shape == labels.shape
+
+
+@pytest.mark.parametrize("huge", [10**400, -(10**400), np.longdouble("1e4000")], ids=["int", "negative", "extended"])
+@pytest.mark.parametrize("name", ["C", "tol", "max_iter", "threshold"])
+def test_numbers_beyond_double_precision_are_refused(name, huge):
+    with pytest.raises(ValueError, match=f"{name} is a number beyond double precision"):
+        MultivariateSVC(**{name: huge}).fit(X, Y)
