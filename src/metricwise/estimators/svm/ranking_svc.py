@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, check_random_state
 
@@ -17,6 +16,7 @@ from metricwise.designs import make_design
 from metricwise.designs.finite import LARGEST
 from metricwise.estimators.guarded_fit import guard_fit
 from metricwise.estimators.inputs import training_order, validate_samples
+from metricwise.estimators.parameters import NumericParameters
 from metricwise.estimators.summary import ShowsSummary
 from metricwise.estimators.svm.base import REMEDIES, BatchClassifier
 from metricwise.estimators.svm.fallback import describe_degenerate
@@ -37,7 +37,7 @@ _DEGENERATE_REMEDY = "If C is very small, raise it; more features also help"
 _PARAMETERS = ("measure", "C", "tol", "max_iter", "max_seconds", "n_jobs", "random_state", "callback", "checkpoint")
 
 
-class RankingSVC(ShowsSummary, BaseEstimator):
+class RankingSVC(ShowsSummary, NumericParameters):
     """Linear ranker trained for a measure of the rankings of queries, such as NDCG (Yue et al. 2007).
 
     Minimises ``1/2 |w|^2 + C u R(w)``, where R is the mean over queries of convex upper bounds of their losses
