@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from decimal import Decimal
 
 import numpy as np
@@ -295,3 +296,13 @@ def test_labels_and_groups_stay_different(tmp_path, column, row):
             continue
         with pytest.raises(ValueError, match=rf"row {row}: found .* in column 'c', which double precision merges"):
             read()
+
+
+def test_wide_files_take_time_in_proportion_to_their_columns(tmp_path):
+    names = [f"c{number}" for number in range(1500)]
+    path = write(tmp_path, pa.table({**dict.fromkeys(names, [1, 2]), "y": [0, 1]}))
+    start = time.process_time()
+    table = read_table(path, target="y", columns=dict.fromkeys(names, "text"))
+    (chunk,) = stream(path, target="y", categories=names, hash_features=8)
+    assert table.X.shape == (2, 1500) and chunk.X.shape == (2, 8)
+    assert time.process_time() - start < 3.0

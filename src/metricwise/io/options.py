@@ -93,10 +93,11 @@ def check_flag(name: str, value: object) -> None:
 
 def check_float_type(dtype: Any) -> np.dtype[Any]:
     """Return the type of the features; raise if it is neither double nor single precision."""
+    found: np.dtype[Any] | None
     try:
         found = np.dtype(dtype)
     except TypeError:
         found = None
-    if found not in _FLOATS:
+    if found is None or found not in _FLOATS:
         raise ValueError(f"dtype must be float64 or float32, got {dtype!r}")
     return found
