@@ -220,6 +220,49 @@ def test_counts_beyond_those_of_streams_are_refused(
     assert_load_raises(path, "its running counts, rules and classes do not fit together")
 
 
+def _with_measure(model: Any, measure: Any, path: Path) -> Path:
+    """Write the file of a model whose fitted measure is another, without its check; return the path."""
+    names = {f"metricwise.{type(one).__name__}" for one in (getattr(model, "measure_", None), mw.FBeta(), mw.NDCG())}
+    mw.save(model, path)
+    mw.save(mw.PlugInClassifier(LogisticRegression(), measure), path.with_suffix(".measure"))
+    header, tree, arrays = read_archive(path)
+    other = read_archive(path.with_suffix(".measure"))[1]["entries"]
+    (replaced,) = (entry for entry in other if entry.get("class") == f"metricwise.{type(measure).__name__}")
+    for entry in tree["entries"]:
+        if entry.get("class") in names:
+            entry |= {key: replaced[key] for key in ("class", "version", "fields")}
+    path.write_bytes(write_archive(header, tree, arrays))
+    return path
+
+
+_COSTS = mw.CostMatrix([[0.0, 1.0], [5.0, 0.0]])
+_AREA = mw.get_measure("roc_auc")
+
+
+@pytest.mark.parametrize(
+    ("make", "measure"),
+    [
+        (lambda: mw.SPADEClassifier("g_mean"), _AREA),
+        (lambda: mw.STAMPClassifier("f1"), _AREA),
+        (lambda: mw.MiniBatchSVC("f1"), _COSTS),
+        (lambda: mw.OnlineMetricClassifier(), _AREA),
+        (lambda: mw.OnlineMetricClassifier(), _COSTS),
+        (lambda: mw.AMPClassifier("f1"), mw.get_measure("prbep")),
+        (lambda: mw.AUCSVC(measure="roc_auc"), mw.FBeta()),
+        (lambda: mw.MultivariateSVC("f1"), _COSTS),
+        (lambda: mw.SmoothedSVC("accuracy"), _COSTS),
+        (lambda: mw.FeatureSelectingSVC("f1"), _COSTS),
+        (lambda: mw.TriageClassifier(LogisticRegression(), measure="f1", cv=2), _AREA),
+        (lambda: mw.PlugInClassifier(LogisticRegression(), "f1", cv=2), _COSTS),
+    ],
+)
+def test_measures_that_a_class_is_not_trained_for_are_refused(tmp_path: Path, make: Any, measure: Any) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        path = _with_measure(make().fit(stock.X, stock.y), measure, tmp_path / "x.mw")
+    assert_load_raises(path, "damaged")
+
+
 def test_streams_that_count_scores_which_they_lack_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "x.mw"
     mw.save(mw.MiniBatchSVC("f1").partial_fit(stock.X[:9], stock.y[:9], classes=[0, 1]), path)

@@ -12,7 +12,7 @@ from metricwise.persistence.schemas import money, monitors, online, own_machines
 from metricwise.persistence.schemas.composition import count_outputs
 from metricwise.persistence.schemas.groups import GROUPS
 from metricwise.persistence.schemas.kinds import Check, Sizes
-from metricwise.persistence.schemas.own_machines import RESULT, given_measure, measure
+from metricwise.persistence.schemas.own_machines import RESULT, given_measure, measure, require_trainable
 from metricwise.persistence.schemas.parts import check_features, get_classes, require
 from metricwise.persistence.schemas.schema import Schema
 
@@ -42,6 +42,24 @@ def check_task(task: Any, n_classes: int) -> None:
     require(is_known, _WRONG)
     names = getattr(task, "label_names", ())
     require(len(names) in (0, n_classes) and all(k.plain(name, {}) for name in names), _WRONG)
+    _check_measure_of_task(task, kind)
+
+
+def _check_measure_of_task(task: Any, kind: str) -> None:
+    """Raise unless `fit` makes such a task for the measure: see `metricwise.decisions.tasks.task_of_classes`."""
+    from metricwise.decisions.multiclass import check_thresholds_serve, refuse_other_number  # not needed elsewhere
+    from metricwise.measures import CostMatrix, CountsTable, needs_whole_matrix
+
+    require(isinstance(task.measure, CostMatrix) == (kind == "CostTask"), _WRONG)
+    if kind == "Binary":
+        require(isinstance(task.measure, CountsTable) or not needs_whole_matrix(task.measure), _WRONG)
+    elif kind in ("Multiclass", "Multilabel"):
+        try:
+            check_thresholds_serve(task.measure, "classes" if kind == "Multiclass" else "labels")
+        except TypeError as error:
+            raise ValueError(_WRONG) from error
+        if kind == "Multiclass":
+            refuse_other_number(task.measure, task.classes.size)
 
 
 def check_decision(task: Any, decision: Any, n_classes: int) -> None:
@@ -110,6 +128,7 @@ def check_learner(model: Any, task: Any, n_features: int | None) -> None:
 def _check_decided(values: Values, sizes: Sizes) -> None:
     task = values["_task"]
     require(np.array_equal(task.classes, values["classes_"]), _WRONG)
+    require(values["measure_"] == task.measure, _WRONG)
     check_decision(task, values["_decision"], sizes["C"])
 
 
@@ -122,6 +141,7 @@ def _check_online(values: Values, sizes: Sizes) -> None:
     model = values["_model"]
     require(type(model.task).__name__ in ("Binary", "CostTask", "Multiclass", "Multilabel"), _WRONG)
     check_task(model.task, model.task.classes.size)
+    require_trainable(model.task.measure, "OnlineMetricClassifier")
     online.check_counts(model.decision)
     is_multilabel = type(model.task).__name__ == "Multilabel"
     require(is_multilabel or len(model.estimators) == 1, _WRONG)
@@ -134,6 +154,8 @@ def _check_triage(values: Values, sizes: Sizes) -> None:
     task, decision = values["_task"], values["_decision"]
     require(np.array_equal(task.classes, values["classes_"]), _WRONG)
     check_task(task, 2)
+    require(values["measure_"] == task.measure, _WRONG)
+    require_trainable(task.measure, "TriageClassifier")
     require(decision.window.lower <= decision.window.upper, _WRONG)
     require(values["review_label_"] not in task.classes.tolist(), _WRONG)
     check_learner(values["estimator_"], task, values.get("n_features_in_"))
@@ -151,6 +173,7 @@ _NUMBERS = k.dict_of(k.any_text, k.real())
 def _check_adapted(values: Values, sizes: Sizes) -> None:
     _check_decided(values, sizes)
     task, parts, adapter = values["_task"], values["estimators_"], values["_adapter"]
+    require_trainable(task.measure, "AdaptedSVC")
     require(type(task).__name__ == "Binary" and set(adapter.lines) == set(parts) and parts, _WRONG)
     require(values["adapted_"] or values["selected_"] in parts, _WRONG)
     for one in parts.values():

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from metricwise._state import Values
+from metricwise.measures.joint import find_joint_losses
 from metricwise.persistence.declared import fits
 from metricwise.persistence.schemas import kinds as k
 from metricwise.persistence.schemas.kinds import Check, Sizes
 from metricwise.persistence.schemas.parts import KERNELS, require
 from metricwise.persistence.schemas.schema import Schema
+from metricwise.registry import entry_of
+
+Relations = Callable[[Values, Sizes], None]
 
 
 def measure(value: Any, sizes: Sizes) -> bool:
@@ -20,6 +25,23 @@ def measure(value: Any, sizes: Sizes) -> bool:
     from metricwise.measures import Measure
 
     return fits(value, Measure) and not isinstance(value, type)
+
+
+def require_trainable(measure: Any, name: str) -> None:
+    """Raise unless an estimator, by its name, can be trained for a measure."""
+    entry = entry_of(name)
+    fits_measure = entry is not None and entry.fits(measure)
+    require(fits_measure, f"a model is damaged: no {name} can be trained for its measure, {type(measure).__name__}")
+
+
+def _for_trainable(name: str, check: Relations) -> Relations:
+    """Return a check of relations that also refuses a fitted measure which a class cannot be trained for."""
+
+    def check_both(values: Values, sizes: Sizes) -> None:
+        check(values, sizes)
+        require_trainable(values["measure_"], name)
+
+    return check_both
 
 
 def given_measure(value: Any, sizes: Sizes) -> bool:
@@ -77,6 +99,15 @@ def _check_kernel_machine(values: Values, sizes: Sizes) -> None:
     require(data is None or np.all(np.isfinite(data)), _MACHINE)
 
 
+def _check_multivariate(values: Values, sizes: Sizes) -> None:
+    """Raise unless the measure has the losses of all classes together, if these were trained in one problem."""
+    _check_kernel_machine(values, sizes)
+    if values["multi_class"] == "joint" and sizes["C"] > 2:
+        require(find_joint_losses(values["measure_"]) is not None, _MACHINE)
+    else:
+        require_trainable(values["measure_"], "MultivariateSVC")
+
+
 def _check_sparse_coding(values: Values, sizes: Sizes) -> None:
     """Raise unless there are as many dictionaries (features as columns) as weights (atoms as columns)."""
     _check_machine(values, sizes)
@@ -86,16 +117,16 @@ def _check_sparse_coding(values: Values, sizes: Sizes) -> None:
     require(k.is_real(values["C1"]) and values["C1"] > 0.0, _MACHINE)
 
 
-def _describe_machine(**more: Check) -> Schema:
-    return Schema(_LINEAR | more, parameters={"measure": given_measure}, check_relations=_check_machine)
+def _describe_machine(name: str, **more: Check) -> Schema:
+    relations = _for_trainable(name, _check_machine)
+    return Schema(_LINEAR | more, parameters={"measure": given_measure}, check_relations=relations)
 
 
-_KERNEL_SCHEMA = Schema(
-    _TRAINED,
-    _KERNEL,
-    parameters={"measure": given_measure, "kernel": k.text(*KERNELS), "degree": k.whole(0, 1 << 30), "coef0": k.real()},
-    check_relations=_check_kernel_machine,
-)
+def _describe_kernel_machine(check_relations: Relations) -> Schema:
+    limited = {"kernel": k.text(*KERNELS), "degree": k.whole(0, 1 << 30), "coef0": k.real()}
+    return Schema(_TRAINED, _KERNEL, parameters={"measure": given_measure, **limited}, check_relations=check_relations)
+
+
 _RANKER: dict[str, Check] = {
     **{name: check for name, check in _LINEAR.items() if name not in ("classes_", "threshold_")},
     "n_queries_": k.whole(1),
@@ -125,26 +156,34 @@ def _check_stream(values: Values, sizes: Sizes) -> None:
         require(values["hashed_columns_"].n_features == n_features and is_sparse, problem)
 
 
-_STREAM = Schema(
-    {"_model": k.of_class("StreamModel")},
-    {**k.FEATURES, "hashed_columns_": k.of_class("HashedColumns")},
-    parameters={"measure": given_measure},
-    check_relations=_check_stream,
-)
+def _describe_stream(name: str) -> Schema:
+    def check_both(values: Values, sizes: Sizes) -> None:
+        _check_stream(values, sizes)
+        require_trainable(values["_model"].measure, name)
+
+    return Schema(
+        {"_model": k.of_class("StreamModel")},
+        {**k.FEATURES, "hashed_columns_": k.of_class("HashedColumns")},
+        parameters={"measure": given_measure},
+        check_relations=check_both,
+    )
+
 
 SCHEMAS: dict[str, Schema] = {
-    "AMPClassifier": _describe_machine(challenge_levels_=k.array("double", "*")),
-    "AUCSVC": _KERNEL_SCHEMA,
-    "FeatureSelectingSVC": _describe_machine(support_=k.array("bool", "F")),
-    "MiniBatchSVC": _STREAM,
-    "MultivariateSVC": _KERNEL_SCHEMA,
-    "RankingSVC": Schema(_RANKER, parameters={"measure": given_measure}, check_relations=_check_ranker),
-    "SPADEClassifier": _STREAM,
-    "STAMPClassifier": _STREAM,
-    "SmoothedSVC": _describe_machine(),
+    "AMPClassifier": _describe_machine("AMPClassifier", challenge_levels_=k.array("double", "*")),
+    "AUCSVC": _describe_kernel_machine(_for_trainable("AUCSVC", _check_kernel_machine)),
+    "FeatureSelectingSVC": _describe_machine("FeatureSelectingSVC", support_=k.array("bool", "F")),
+    "MiniBatchSVC": _describe_stream("MiniBatchSVC"),
+    "MultivariateSVC": _describe_kernel_machine(_check_multivariate),
+    "RankingSVC": Schema(
+        _RANKER, parameters={"measure": given_measure}, check_relations=_for_trainable("RankingSVC", _check_ranker)
+    ),
+    "SPADEClassifier": _describe_stream("SPADEClassifier"),
+    "STAMPClassifier": _describe_stream("STAMPClassifier"),
+    "SmoothedSVC": _describe_machine("SmoothedSVC"),
     "SparseCodingClassifier": Schema(
         _TRAINED | {"dictionary_": _DICTIONARY, "coef_": k.array("double", "M", "A", finite=True)},
         parameters={"measure": given_measure},
-        check_relations=_check_sparse_coding,
+        check_relations=_for_trainable("SparseCodingClassifier", _check_sparse_coding),
     ),
 }
