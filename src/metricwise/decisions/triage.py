@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -75,6 +75,8 @@ class TriageDecision:
     constraints: tuple[Constraint, ...] = ()
     is_probability: bool = False
     reference: ScoreReference | None = None
+
+    prior: ClassVar[None] = None  # two thresholds are not adapted to other class priors
 
     @property
     def shown_thresholds(self) -> tuple[float, float]:
