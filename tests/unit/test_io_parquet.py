@@ -300,7 +300,7 @@ def test_labels_and_groups_stay_different(tmp_path, column, row):
 
 def test_wide_files_take_time_in_proportion_to_their_columns(tmp_path):
     names = [f"c{number}" for number in range(1500)]
-    path = write(tmp_path, pa.table({**dict.fromkeys(names, [1, 2]), "y": [0, 1]}))
+    path = write(tmp_path, pa.table({**{name: [1, 2] for name in names}, "y": [0, 1]}))
     start = time.process_time()
     table = read_table(path, target="y", columns=dict.fromkeys(names, "text"))
     (chunk,) = stream(path, target="y", categories=names, hash_features=8)
