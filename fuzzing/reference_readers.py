@@ -1,4 +1,4 @@
-"""What files hold according to other readers: Python's csv, pandas, scikit-learn, scipy and numpy."""
+"""What files hold according to other readers: Python's csv, pandas, scikit-learn, liac-arff, scipy and numpy."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.io import arff
 from sklearn.datasets import load_svmlight_file
+from sklearn.externals import _arff
 
 from fuzzing.tables import DELIMITERS
 
@@ -93,19 +94,12 @@ def _read_parquet(content: bytes) -> Numbers:
 
 
 def _read_sparse_arff(content: bytes) -> Numbers:
-    """Return the rows of a sparse file; scipy reads none, so lines are divided here."""
-    lines = [line.strip() for line in content.decode().splitlines()]
-    start = lines.index("@data")
-    n_columns = sum(line.startswith("@attribute") for line in lines[:start])
-    rows = list(filter(None, lines[start + 1 :]))
-    numbers = np.zeros((len(rows), n_columns))
-    for row, line in zip(numbers, rows, strict=True):
-        if not (line.startswith("{") and line.endswith("}")):  # comments, and rows divided by a carriage return
-            raise ValueError("a line is not a row")
-        for entry in filter(str.strip, line[1:-1].split(",")):
-            index, value = entry.split()
-            row[int(index)] = float(value)
-    return numbers
+    """Return the rows of a sparse file by liac-arff, which scikit-learn vendors."""
+    text = content.decode()
+    if "_" in text or not text.isascii():  # Python's numbers may hold underscores and other digits; ours may not
+        raise Unreadable
+    document = _arff.loads(text, return_type=_arff.DENSE)
+    return np.array([[_read_number(str(value)) for value in row] for row in document["data"]], dtype=np.float64)
 
 
 _READERS = {

@@ -114,13 +114,18 @@ def _write_arff(random: Random) -> bytes:
 
 
 def _write_sparse_arff(random: Random) -> bytes:
+    """Return sparse rows; what an entry omits is zero, or the first of the declared values."""
     n_features = random.randint(1, 6)
-    lines = ["@relation r", *(f"@attribute a{number} numeric" for number in range(n_features))]
-    lines += ["@attribute y {0,1}", "@data"]
+    types = [random.choice(["numeric", "numeric", "{0,1}", "{1,0}"]) for _ in range(n_features)]
+    types.append(random.choice(["{0,1}", "{1,0}"]))
+    lines = ["@relation r", *(f"@attribute a{number} {type}" for number, type in enumerate(types)), "@data"]
     for _ in range(random.choice([1, 2, 5, 30])):
-        chosen = sorted(random.sample(range(n_features), random.randint(0, n_features)))
-        entries = [f"{index} {_spell(_draw_number(random), random)}" for index in chosen]
-        lines.append("{" + ", ".join([*entries, *random.choice([[], [f"{n_features} 1"]])]) + "}")
+        chosen = sorted(random.sample(range(n_features + 1), random.randint(0, n_features + 1)))
+        entries = [
+            f"{index} {_spell(_draw_number(random), random) if types[index] == 'numeric' else random.choice('01')}"
+            for index in chosen
+        ]
+        lines.append("{" + ", ".join(entries) + "}")
     return "\n".join([*lines, ""]).encode()
 
 

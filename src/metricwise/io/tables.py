@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from metricwise.io.columns import Content, Field
 from metricwise.io.encodings import check_encoding
@@ -229,13 +230,17 @@ def _read_csv_texts(spec: FileSpec, content: FileBytes, columns: Sequence[Which]
 
 
 def _read_arff_texts(spec: FileSpec, content: FileBytes, columns: Sequence[Which]) -> dict[str, Field]:
-    from metricwise.io.arff import read_header, read_rows
+    from metricwise.io.arff import SparseRows, read_header, read_rows
 
     document = content._replace(data=as_text(content.data))
     header = read_header(document)
     names = [attribute.name for attribute in header.attributes]
     found = ColumnFinder(spec.path, names, len(names)).find_all("columns", columns)
-    fields = read_rows(document, header, dict.fromkeys(found, "text")).fields
+    kinds: dict[int, Kind] = dict.fromkeys(found, "text")
+    if header.is_sparse:
+        fields = SparseRows(document, header, kinds).content(found).fields
+    else:
+        fields = read_rows(document, header, kinds).fields
     return {names[number]: fields[number] for number in found}
 
 
@@ -279,7 +284,7 @@ def _read_csv(spec: FileSpec, content: FileBytes) -> Table:
 
 
 def _read_arff(spec: FileSpec, content: FileBytes) -> Table:
-    from metricwise.io.arff import read_header, read_rows, to_sparse
+    from metricwise.io.arff import SparseRows, read_header, read_rows
 
     document = content._replace(data=as_text(content.data))
     header = read_header(document)
@@ -290,11 +295,15 @@ def _read_arff(spec: FileSpec, content: FileBytes) -> Table:
         declared = range(labels) if labels > 0 else range(len(names) + labels, len(names))
         options = options._replace(target=tuple(declared))
     roles = assign_roles(spec.path, names, len(names), options)
-    found = read_rows(document, header, roles.kinds)
-    table = _assemble(spec, roles, found, spec.description.replace(": arff", f": {'sparse ' * header.is_sparse}ARFF"))
-    if header.is_sparse and "text" not in table.kinds.values():
-        return replace(table, X=to_sparse([found.fields[number] for number in roles.features]))
-    return table
+    if not header.is_sparse:
+        columns = read_rows(document, header, roles.kinds)
+        return _assemble(spec, roles, columns, spec.description.replace(": arff", ": ARFF"))
+    words, rows = spec.description.replace(": arff", ": sparse ARFF"), SparseRows(document, header, roles.kinds)
+    if not rows.are_numbers(roles.features):
+        return _assemble(spec, roles, rows.content(roles.used), words)
+    features = set(roles.features)
+    others = [number for number in roles.used if number not in features]
+    return _assemble(spec, roles, rows.content(others), words, rows.matrix(roles.features))
 
 
 def _read_parquet(spec: FileSpec, content: FileBytes) -> Table:
@@ -312,33 +321,44 @@ _READERS = {"svmlight": _read_svmlight, "csv": _read_csv, "arff": _read_arff, "p
 # ------------------------------------------------------------------------------------------------------------ assembly
 
 
-def _assemble(spec: FileSpec, roles: Roles, content: Content, words: str) -> Table:
-    features = [content.fields[number] for number in roles.features]
-    kinds: dict[str, Kind] = {
-        name: "text" if field.is_text else "number" for name, field in zip(roles.feature_names, features, strict=True)
-    }
+def _assemble(
+    spec: FileSpec, roles: Roles, content: Content, words: str, matrix: sparse.csr_matrix | None = None
+) -> Table:
+    """Return the table of columns in memory; its features are those of a matrix of numbers if there is one."""
     weights = None if roles.weight is None else read_weights(spec.path, content, roles.weight)
     y = read_labels(spec.path, roles, content)
-    description = [f"{words}; {content.n_rows:,} rows", f"features: {_count_kinds(features)}"]
+    if matrix is None:
+        features = [content.fields[number] for number in roles.features]
+        are_texts, counts = [field.is_text for field in features], _count_kinds(features)
+    else:
+        are_texts, counts = [False] * matrix.shape[1], _count_kind(matrix.shape[1], "numbers", np.isnan(matrix.data))
+    kinds: dict[str, Kind] = {
+        name: "text" if is_text else "number" for name, is_text in zip(roles.feature_names, are_texts, strict=True)
+    }
+    description = [f"{words}; {content.n_rows:,} rows", f"features: {counts}"]
     if roles.targets:
         description.append(f"target{'s' * (len(roles.targets) > 1)} {', '.join(map(repr, roles.target_names[:20]))}")
     groups = None if roles.groups is None else read_groups(spec.path, content, roles.groups)
     if groups is not None:
         description.append(f"{np.unique(groups).size:,} groups")
-    frame = _make_frame(roles, content)
+    X = _make_frame(roles, content) if matrix is None else matrix
     names, sentence = (roles.feature_names, roles.target_names), "; ".join(description)
-    return Table(frame, y, weights, *names, kinds, sentence, groups, content.decimal)
+    return Table(X, y, weights, *names, kinds, sentence, groups, content.decimal)
 
 
 def _count_kinds(features: list[Field]) -> str:
     parts = []
     for is_text, word in ((False, "numbers"), (True, "categories")):
         some = [field for field in features if field.is_text == is_text]
-        missing = int(sum(np.count_nonzero(field.missing) for field in some))
-        note = f" ({missing:,} value{'s' * (missing != 1)} missing)" if missing else ""
         if some:
-            parts.append(f"{len(some):,} of {word}{note}")
+            parts.append(_count_kind(len(some), word, *(field.missing for field in some)))
     return ", ".join(parts)
+
+
+def _count_kind(count: int, word: str, *missing: NDArray[np.bool_]) -> str:
+    absent = int(sum(np.count_nonzero(mask) for mask in missing))
+    note = f" ({absent:,} value{'s' * (absent != 1)} missing)" if absent else ""
+    return f"{count:,} of {word}{note}"
 
 
 def _make_frame(roles: Roles, content: Content) -> Any:
