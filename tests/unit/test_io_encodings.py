@@ -153,3 +153,11 @@ def test_text_without_a_byte_order_mark_raises(tmp_path: Path) -> None:
     path.write_text(CSV, encoding="latin-1")
     with pytest.raises(MalformedLineError, match=r"line 1, column \d+.*pass the encoding of the file"):
         read_table(path, encoding="utf-16")
+
+
+@pytest.mark.parametrize(("encoding", "text"), [("utf-7", b"+2AA-"), ("unicode_escape", b"\\ud800")])
+def test_halves_of_surrogate_pairs_are_named(tmp_path: Path, encoding: str, text: bytes) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_bytes(b"a,b,y\n1,2,0\nx" + text + b",4,1\n")
+    with pytest.raises(MalformedLineError, match=r"rows\.csv, line 3, column 2: found the half of a surrogate pair"):
+        read_table(path, encoding=encoding)

@@ -114,7 +114,7 @@ class Utf8Reader:
         while len(self._ready) < size and not self._is_over:
             data = self._file.read(_BLOCK_BYTES)
             self._is_over = not data
-            self._ready += self._decode(data).encode()
+            self._ready += self._transcode(data)
         found = bytes(self._ready[:size])
         del self._ready[:size]
         return found
@@ -123,10 +123,11 @@ class Utf8Reader:
         """Close the file."""
         self._file.close()
 
-    def _decode(self, data: bytes) -> str:
+    def _transcode(self, data: bytes) -> bytes:
         before = self._decoder.getstate()
         try:
             text = self._decoder.decode(data, final=self._is_over)
+            transcoded = text.encode()
         except UnicodeDecodeError as error:
             self._decoder.setstate(before)
             with contextlib.suppress(UnicodeError):  # no byte order mark: then nothing before was decoded
@@ -136,11 +137,18 @@ class Utf8Reader:
                 "of the file, such as encoding='cp1252'"
             )
             raise UndecodableTextError(self._path, self._line, self._column, problem) from None
+        except UnicodeEncodeError as error:
+            self._count(text[: error.start])
+            problem = (
+                f"found the half of a surrogate pair, {text[error.start]!r}, which is no character: remove it, or pass "
+                "the encoding of the file"
+            )
+            raise UndecodableTextError(self._path, self._line, self._column, problem) from None
         except UnicodeError as error:  # such as a text in UTF-16 without a byte order mark
             problem = f"the text cannot be read as {self._encoding} ({error}): pass the encoding of the file"
             raise UndecodableTextError(self._path, self._line, self._column, problem) from None
         self._count(text)
-        return text
+        return transcoded
 
     def _count(self, text: str) -> None:
         lines = text.count("\n")
