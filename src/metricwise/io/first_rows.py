@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from metricwise._typing import Integers
 from metricwise.io.encodings import explain_undecodable
 from metricwise.io.errors import MalformedLineError
 from metricwise.io.files import line_and_column
@@ -30,18 +31,18 @@ class _Division(NamedTuple):
     """The problem of a row, if any, the bounds of its fields, and the end of the row or where the problem is."""
 
     problem: int
-    bounds: list[list[int]]
+    bounds: Integers
     end: int
 
     def texts(self, data: bytes) -> tuple[str, ...]:
         """Return the fields as texts."""
-        return tuple(_read_field(data, start, stop) for start, stop, _ in self.bounds)
+        starts, stops = self.bounds[:, 0].tolist(), self.bounds[:, 1].tolist()
+        return tuple(_read_field(data, start, stop) for start, stop in zip(starts, stops, strict=True))
 
 
 def _divide(data: bytes, start: int, delimiter: str) -> _Division:
     view = np.frombuffer(data, dtype=np.uint8)
-    problem, bounds, end = fields.divide_row(view, start, ord(delimiter), _QUOTE, 0)
-    return _Division(problem, bounds.tolist(), end)
+    return _Division(*fields.divide_row(view, start, ord(delimiter), _QUOTE, 0))
 
 
 def _read_field(data: bytes, start: int, stop: int) -> str:
@@ -95,8 +96,8 @@ def read_header(name: str, data: bytes, delimiter: str) -> Row:
 def _check_header(name: str, data: bytes, start: int, row: _Division) -> None:
     """Raise if the header cannot be divided, holds carriage returns outside quotes, or is not UTF-8."""
     end = data.index(b"\n", row.end) if row.problem else row.end
-    bare = [data[first:stop] for first, stop, is_quoted in row.bounds if not is_quoted]
-    has_returns = any(b"\r" in field for field in bare)
+    bare = row.bounds[row.bounds[:, 2] == 0, :2].tolist()
+    has_returns = any(data.find(b"\r", *bounds) >= 0 for bounds in bare)
     if has_returns or (row.problem == fields.QUOTES and data[row.end - 1 : row.end] == b"\r"):
         problem = "the line cannot be divided: it has carriage returns in it: end lines with line feeds"
         raise MalformedLineError(name, *line_and_column(data, start), problem)
