@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import bz2
 import csv
 import gzip
 import io
+import lzma
 import os
 import stat
 import subprocess
@@ -246,6 +248,18 @@ def test_awkward_files_raise_clear_errors(tmp_path, name):
     with pytest.raises(ValueError, match=words) as caught:
         read_table(path)
     assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "compress"),
+    [("bzip2", bz2.compress), ("xz", lzma.compress), ("gzip twice", lambda data: gzip.compress(gzip.compress(data)))],
+)
+@pytest.mark.parametrize("file_name", ["rows.csv", "rows.csv.bz2", "rows.svm"])
+def test_other_compressions_are_named(tmp_path, name, compress, file_name):
+    path = write_file(tmp_path, compress(b"a,b,y\n1,2,0\n3,4,1\n"), file_name)
+    for read in read_every_way(path):
+        with pytest.raises(ValueError, match=f"is compressed by {name}.* decompress it"):
+            read()
 
 
 def test_long_lines_and_nul_bytes_are_read(tmp_path):

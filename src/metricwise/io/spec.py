@@ -27,6 +27,12 @@ _SUFFIXES: dict[Format, tuple[str, ...]] = {
     "arff": (".arff",),
 }
 _MAGIC: dict[bytes, Format] = dict(zip(BINARY_STARTS, ("parquet", "npy", "npz"), strict=True))
+_COMPRESSIONS = {  # of files that are not decompressed, by their first bytes
+    re.compile(rb"BZh[1-9]1AY&SY"): "bzip2",
+    re.compile(rb"\xfd7zXZ\0"): "xz",
+    re.compile(rb"\x28\xb5\x2f\xfd"): "zstd",
+    re.compile(rb"\x1f\x8b"): "gzip twice",
+}
 _ROLES = ("target", "weight", "groups", "columns", "drop", "n_features", "labelled")
 _OPTIONS: dict[Format, tuple[str, ...]] = {
     "npy": ("target",),  # labels are in a file of their own
@@ -169,6 +175,7 @@ def describe_file(
         check_flag("has_header", has_header)
     known = check_encoding(encoding)
     head = content or load_head(check_file(path, repeatedly=True), known)
+    _refuse_compressed(head)
     written = head.encoding
     found = next(iter(one for one in _SUFFIXES if one == format), None)
     found = found or _recognise_format(os.fsdecode(path), head.data, choices)
@@ -226,6 +233,16 @@ def _refuse_options(path: str, format: Any, given: dict[str, Any]) -> None:
 
 
 # -------------------------------------------------------------------------------------------------------------- format
+
+
+def _refuse_compressed(head: FileBytes) -> None:
+    """Raise if the content, decompressed if it was compressed with gzip, is compressed still."""
+    for start, name in _COMPRESSIONS.items():
+        if start.match(head.data):
+            raise ValueError(
+                f"{head.name} is compressed by {name}, and plain files and those compressed by gzip can be read: "
+                "decompress it"
+            )
 
 
 def suffix_of(path: str) -> str:
