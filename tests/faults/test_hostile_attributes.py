@@ -263,6 +263,15 @@ def test_measures_that_a_class_is_not_trained_for_are_refused(tmp_path: Path, ma
     assert_load_raises(path, "damaged")
 
 
+@pytest.mark.parametrize("count", ["position", "observed"])
+def test_streams_whose_counts_are_full_learn_no_more(files: dict[str, Path], tmp_path: Path, count: str) -> None:
+    full = {"position": 2**52, "next_landmark": 2**53} if count == "position" else {count: 2**53}
+    loaded = mw.load(_change(files["stream"], "StreamState", tmp_path / "x.mw", **full))
+    with pytest.raises(ValueError, match="more samples cannot be counted after those of the stream"):
+        loaded.partial_fit(stock.X, stock.y)
+    mw.save(loaded, tmp_path / "again.mw")
+
+
 def test_streams_that_count_scores_which_they_lack_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "x.mw"
     mw.save(mw.MiniBatchSVC("f1").partial_fit(stock.X[:9], stock.y[:9], classes=[0, 1]), path)

@@ -230,6 +230,15 @@ class StreamState:
 
     # ----------------------------------------------------------------------------------------------------- landmarks
 
+    def check_room(self, n_samples: int) -> None:
+        """Raise a ValueError if more samples cannot be counted: positions planned ahead are up to twice those seen."""
+        most = max(getattr(self, name) for name, field in _SCHEMA.items() if field is COUNT)
+        if most + n_samples > MOST / 2.0:
+            raise ValueError(
+                f"{n_samples} more samples cannot be counted after those of the stream, whose counts reach {most:g}: "
+                "train a new model"
+            )
+
     def observe(self, data: StreamData, samples: Indices) -> None:
         """Enter samples at the current position into the statistics: all of the first ones, then some."""
         all_until = max(_OBSERVED_AT_FIRST - self.observed, 0)

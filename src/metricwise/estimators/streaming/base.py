@@ -284,6 +284,8 @@ class StreamingClassifier(LinearClassifier):
             X, y = validate_samples(self, X, y, reset=model is None, order="C", largest=_LARGEST)
             if model is None:
                 model = StreamModel(measure, classes, self._start(self._plan(measure), X, y, classes))
+            for state in model.states:
+                state.check_room(X.shape[0])
             plan = self._plan(model.measure)
             learn_chunk(plan.learner, model.states, self._make_chunk(classes, X, y, sample_weight))
         seconds = model.seconds + time.perf_counter() - started
