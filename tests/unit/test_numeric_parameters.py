@@ -7,8 +7,22 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
 
-from metricwise import BinaryRelevance, MultivariateSVC, STAMPClassifier, certify
+from metricwise import (
+    BinaryRelevance,
+    GuaranteeMonitor,
+    MultivariateSVC,
+    PartialAuc,
+    PlugInClassifier,
+    Profit,
+    STAMPClassifier,
+    TwoWayPartialAuc,
+    adapt_prior,
+    certify,
+    score_queries,
+)
+from metricwise.decisions.outcomes import as_scores
 
 RANDOM = np.random.default_rng(0)
 X = RANDOM.normal(size=(40, 3))
@@ -46,3 +60,42 @@ def test_streams_and_labels_take_numbers_of_every_type(half):
 def test_numbers_beyond_double_precision_are_refused(name, huge):
     with pytest.raises(ValueError, match=f"{name} is a number beyond double precision"):
         MultivariateSVC(**{name: huge}).fit(X, Y)
+
+
+HUGE = 10**400
+LOGISTIC = PlugInClassifier(LogisticRegression(), "f1").fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: PartialAuc("a"),
+        lambda: PartialAuc(None),
+        lambda: PartialAuc(0, HUGE),
+        lambda: TwoWayPartialAuc(HUGE, 0.5),
+        lambda: GuaranteeMonitor("precision>=0.9", alpha=HUGE),
+        lambda: GuaranteeMonitor(("precision", ">=", HUGE)),
+        lambda: as_scores([0.0, HUGE], 2),
+        lambda: LOGISTIC.score_interval(n_samples=HUGE),
+        lambda: LOGISTIC.score_interval(n_samples=float("nan")),
+        lambda: LOGISTIC.score_interval(n_samples=1.5),
+        lambda: LOGISTIC.score_interval(confidence="a"),
+        lambda: adapt_prior(LOGISTIC, prior=HUGE),
+        lambda: adapt_prior(LOGISTIC, prior={0: HUGE, 1: 0.5}),
+        lambda: adapt_prior(LOGISTIC, prior={0: "a", 1: "b"}),
+        lambda: setattr(clone(LOGISTIC).fit(X, Y), "threshold_", HUGE),
+        lambda: PlugInClassifier(LogisticRegression(), Profit(tp=1, fp=-1)).fit(X, Y, tp=[HUGE] * len(Y)),
+        lambda: BinaryRelevance().fit(X[:2], [[0, 1], [1, HUGE]]),
+        lambda: BinaryRelevance().fit(X[:2], [[0, 1], [1, Fraction(1, 3)]]),
+        lambda: certify(MultivariateSVC().fit(X, Y), X, Y, [HUGE] * len(Y)),
+    ],
+)
+def test_values_that_are_no_double_raise_a_clear_error(call):
+    words = "must be|must lie|is a probability|1/3: its entries must be|Fraction|no number|must have"
+    with pytest.raises(ValueError, match=words):
+        call()
+
+
+def test_names_of_queries_may_be_numbers_of_any_size():
+    value = score_queries("ndcg", [0, 1, 1, 0], [0.1, 0.2, 0.3, 0.4], [HUGE, HUGE, 1, 1])
+    assert value == score_queries("ndcg", [0, 1, 1, 0], [0.1, 0.2, 0.3, 0.4], [2, 2, 1, 1])

@@ -76,7 +76,10 @@ def combine_weights(y: Labels, sample_weight: Any, class_weight: Any) -> Floats:
     >>> combine_weights(np.array([0, 0, 0, 1]), [1, 2, 0, 1], {0: 0.5})
     array([0.5, 1. , 0. , 1. ])
     """
-    given = np.asarray(1.0 if sample_weight is None else sample_weight, dtype=np.float64)
+    try:
+        given = np.asarray(1.0 if sample_weight is None else sample_weight, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError("sample_weight must be an array of numbers: pass the weights of the training") from error
     if given.shape not in ((), y.shape):
         raise ValueError(
             f"sample_weight has the shape {given.shape} but y has {y.size} labels: pass the weights of the training"

@@ -89,7 +89,7 @@ def find_amounts(profit: Profit, X: Any, given: Mapping[str, Any], n_samples: in
 def _check_array(values: Any, outcome: str, n_samples: int) -> Floats:
     try:
         array: Floats = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"{outcome}= must be an array of numbers, one per sample") from error
     if array.ndim == 0:
         array = np.full(n_samples, float(array))

@@ -24,6 +24,7 @@ from metricwise.decisions.ranking_posterior import RankingPosterior, rarer_weigh
 from metricwise.decisions.refitting import refit_shift
 from metricwise.decisions.score_reference import ScoreReference
 from metricwise.decisions.scoring import log_odds
+from metricwise.measures.checks import shorten
 
 _ROUNDING = 1e-12  # relative
 
@@ -258,9 +259,9 @@ def check_threshold(given: Any, present: Threshold, is_probability: bool = False
     """
     try:
         value: Floats = np.asarray(given, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(
-            f"threshold_ must be a number, or an array with one per class or label, got {given!r}"
+            f"threshold_ must be a number, or an array with one per class or label, got {shorten(given)}"
         ) from error
     shape = np.shape(present)
     if value.shape != shape and not (value.ndim == 0 and is_probability):

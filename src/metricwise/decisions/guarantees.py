@@ -30,6 +30,7 @@ from metricwise._typing import Floats, Indices, Mask
 from metricwise.decisions.smoothed_counts import smooth_candidates
 from metricwise.inference.threshold import Candidates
 from metricwise.measures.base import CountsTable
+from metricwise.measures.checks import shorten, to_float
 from metricwise.measures.shares import SHARE_NAMES, Share
 from metricwise.measures.tables import divide
 
@@ -91,9 +92,11 @@ class Constraint:
             raise ValueError(f"a constraint is on one of {', '.join(SHARE_NAMES)}, got {name!r}") from error
         if sign not in _SIGNS:
             raise ValueError(f"the sign of a constraint is '>=' or '<=', got {sign!r} for {name!r}")
-        if isinstance(bound, bool) or not isinstance(bound, Real) or not 0.0 < float(bound) < 1.0:
-            raise ValueError(f"the bound on {name!r} must lie between 0 and 1, got {bound!r}; write 90 percent as 0.9")
-        return cls(share, sign == ">=", float(bound), of_class)
+        if isinstance(bound, bool) or not isinstance(bound, Real) or not 0.0 < to_float(bound) < 1.0:
+            raise ValueError(
+                f"the bound on {name!r} must lie between 0 and 1, got {shorten(bound)}; write 90 percent as 0.9"
+            )
+        return cls(share, sign == ">=", to_float(bound), of_class)
 
     def __str__(self) -> str:
         named = "" if self.of_class is None else f" of {self.of_class}"

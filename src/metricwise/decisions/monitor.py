@@ -19,6 +19,7 @@ from metricwise.decisions.monitor_table import show_monitor
 from metricwise.decisions.outcomes import Classes, Position, as_scores, check_order, encode_outcomes, leave_out_reviews
 from metricwise.decisions.profit import ProfitDecision
 from metricwise.decisions.score_reference import ScoreReference, ScoreWatch
+from metricwise.measures.checks import shorten, to_float
 
 
 class GuaranteeMonitor:
@@ -113,8 +114,8 @@ class GuaranteeMonitor:
     _kind: Kind
 
     def __init__(self, guarantee: Any, alpha: float = 0.05) -> None:
-        if isinstance(alpha, bool) or not isinstance(alpha, Real) or not 0.0 < float(alpha) < 1.0:
-            raise ValueError(f"alpha must lie between 0 and 1, got {alpha!r}; write 5 percent as 0.05")
+        if isinstance(alpha, bool) or not isinstance(alpha, Real) or not 0.0 < to_float(alpha) < 1.0:
+            raise ValueError(f"alpha must lie between 0 and 1, got {shorten(alpha)}; write 5 percent as 0.05")
         if alpha < LEAST_ALPHA:
             raise ValueError(
                 f"alpha={alpha!r} is below {LEAST_ALPHA:g}, and so rare a false alarm cannot be told from none: choose "

@@ -116,7 +116,7 @@ def as_scores(values: Any, n_outcomes: int | None, n_classes: int | None = None)
     """
     try:
         given = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ValueError("scores must be numbers, those of decision_function") from error
     scores: Floats = as_column(given, "scores") if n_classes is None else _as_rows(given, n_classes)
     if n_outcomes is not None and len(scores) != n_outcomes:

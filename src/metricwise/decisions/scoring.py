@@ -61,7 +61,7 @@ def _list_classes(model: Any) -> list[Any]:
     classes = np.asarray(model.classes_, dtype=object)
     if classes.ndim != 1:
         raise ValueError(f"classes_ of the trained {name} has the shape {classes.shape}: it must list labels")
-    known = classes.tolist()
+    known: list[Any] = classes.tolist()
     if len(set(known)) < len(known):
         raise ValueError(f"classes_ of the trained {name} repeats labels: {known}. Its fit must list each label once")
     return known

@@ -18,6 +18,7 @@ from metricwise.decisions.prior_shift import PriorEstimate
 from metricwise.decisions.task import Task
 from metricwise.estimators.selection.classifier import MetricClassifier
 from metricwise.estimators.wrappers.plug_in import PlugInClassifier
+from metricwise.measures.checks import as_real, shorten
 
 _ROUNDING = 1e-6
 
@@ -159,8 +160,8 @@ def _read_prior(task: Task, given: Any) -> Floats:
     else:
         try:
             values = np.asarray(given, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"prior must be a number, or a share for each class, got {given!r}") from error
+        except (TypeError, ValueError, OverflowError) as error:
+            raise ValueError(f"prior must be a number, or a share for each class, got {shorten(given)}") from error
     if values.ndim == 0:
         if not task.is_binary:
             raise ValueError(
@@ -179,7 +180,7 @@ def _read_mapping(given: Mapping[Any, Any], classes: Labels) -> Floats:
     if missing or unknown:
         problem = f"lacks {missing}" if missing else f"has {unknown}, which are no classes of the model"
         raise ValueError(f"prior must have a share for each of the classes {known}; it {problem}")
-    return np.array([given[one] for one in known], dtype=np.float64)
+    return np.array([as_real(given[one], f"prior of {one!r}") for one in known])
 
 
 def _check_shares(shares: Floats, given: Any) -> Floats:

@@ -19,6 +19,7 @@ from metricwise.estimators.parameters import NumericParameters
 from metricwise.estimators.summary import ShowsSummary
 from metricwise.measures import Measure
 from metricwise.measures.base import show_interval, show_value
+from metricwise.measures.checks import MOST_COUNTED, as_real, shorten
 
 
 class ThresholdedClassifier(ShowsSummary, ClassifierMixin, NumericParameters):
@@ -199,9 +200,14 @@ class ThresholdedClassifier(ShowsSummary, ClassifierMixin, NumericParameters):
         True
         """
         check_is_fitted(self, "measure_")
-        if n_samples is not None and n_samples < 1:
-            raise ValueError(f"n_samples must be 1 or more, or None for infinitely many, got {n_samples!r}")
-        if not 0.0 < confidence < 1.0:
+        count = None if n_samples is None else as_real(n_samples, "n_samples")
+        if count is not None and not (1.0 <= count <= MOST_COUNTED and count.is_integer()):
+            raise ValueError(
+                f"n_samples must be 1 or more, a whole number up to {MOST_COUNTED:.0e}, or None for infinitely many, "
+                f"got {shorten(n_samples)}"
+            )
+        share = as_real(confidence, "confidence")
+        if not 0.0 < share < 1.0:
             raise ValueError(f"confidence must lie between 0 and 1, got {confidence!r}; write 90 percent as 0.9")
         if self._decision.posterior is None:
             raise ValueError(
@@ -209,8 +215,10 @@ class ThresholdedClassifier(ShowsSummary, ClassifierMixin, NumericParameters):
                 "stored, or its threshold was assigned before it was adapted; read expected_score_interval_, or train "
                 "the model again"
             )
-        interval = self._extrapolate_interval(self._decision.posterior.interval(confidence, n_samples))
-        return show_interval(self.measure_, interval, n_samples or self._n_judged)
+        interval = self._extrapolate_interval(
+            self._decision.posterior.interval(share, None if count is None else int(count))
+        )
+        return show_interval(self.measure_, interval, count or self._n_judged)
 
 
 def has_probabilities(model: Any) -> bool:

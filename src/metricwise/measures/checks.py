@@ -39,6 +39,14 @@ def check_factor(value: object, name: str) -> float:
     return number
 
 
+def as_real(value: object, name: str) -> float:
+    """Return a real number as a float; raise ValueError if it is none, NaN, or beyond double precision."""
+    number = math.nan if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real) else to_float(value)
+    if math.isnan(number) or (math.isinf(number) and value != number):
+        raise ValueError(f"{name} must be a number within double precision, got {shorten(value)}.")
+    return number
+
+
 def to_float(value: Real) -> float:
     """Return a number as a float, infinity if it is a whole number that is too large."""
     try:
@@ -49,7 +57,7 @@ def to_float(value: Real) -> float:
 
 def shorten(value: object) -> str:
     """Return a value as text; Python refuses to write whole numbers of thousands of digits."""
-    return f"{to_float(value):g}" if isinstance(value, Integral) and abs(value) > MOST_COUNTED else repr(value)
+    return f"{to_float(value):g}" if isinstance(value, Integral) and abs(int(value)) > MOST_COUNTED else repr(value)
 
 
 def check_share(value: object, name: str) -> float:

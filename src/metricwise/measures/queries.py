@@ -200,9 +200,9 @@ def _is_missing(name: Any) -> bool:
         return True
 
 
-def _sort_key(name: Any) -> tuple[bool, float, str]:
-    """Return a key by which names of mixed types can be sorted: numbers first."""
-    return (False, float(name), "") if isinstance(name, Real) else (True, 0.0, str(name))
+def _sort_key(name: Any) -> tuple[bool, Any, str]:
+    """Return a key by which names of mixed types can be sorted: numbers first, in their own precision."""
+    return (False, name, "") if isinstance(name, Real) else (True, 0, str(name))
 
 
 def weigh_queries(names: list[Any], codes: Integers, weights: Floats) -> Floats:

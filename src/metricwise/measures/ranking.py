@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from metricwise._state import stored_fields
 from metricwise.measures.base import Response
-from metricwise.measures.checks import NARROWEST_RATES
+from metricwise.measures.checks import NARROWEST_RATES, as_real
 from metricwise.measures.ranking_capabilities import RocRegion
 from metricwise.measures.thresholds import ScoreGroups, group_by_score
 
@@ -103,7 +103,7 @@ class PartialAuc:
     response: ClassVar[Response] = "scores"
 
     def __post_init__(self) -> None:
-        low, high = float(self.min_fpr), float(self.max_fpr)
+        low, high = as_real(self.min_fpr, "min_fpr"), as_real(self.max_fpr, "max_fpr")
         if not 0 <= low < high <= 1:
             raise ValueError(f"min_fpr and max_fpr must satisfy 0 <= min_fpr < max_fpr <= 1, got {low!r} and {high!r}.")
         if high - low < NARROWEST_RATES:
@@ -203,7 +203,7 @@ class TwoWayPartialAuc:
     response: ClassVar[Response] = "scores"
 
     def __post_init__(self) -> None:
-        most, least = float(self.max_fpr), float(self.min_tpr)
+        most, least = as_real(self.max_fpr, "max_fpr"), as_real(self.min_tpr, "min_tpr")
         if not 0 < most <= 1:
             raise ValueError(f"max_fpr must be above 0 and at most 1, got {most!r}: choose a rate such as 0.3.")
         if not 0 <= least < 1:
