@@ -155,6 +155,10 @@ def _write_parquet(random: Random) -> bytes:
     frame["whole"] = [random.randint(-9, 9) for _ in range(n_rows)]
     if random.random() < 0.3:
         frame["word"] = [random.choice(_WORDS) for _ in range(n_rows)]
+    if random.random() < 0.3:
+        unit, zone = random.choice(["s", "ms", "us", "ns"]), random.choice([None, "UTC", "Europe/Berlin"])
+        times = [random.choice([86_400, 86_401.5, 10**9 + 1e-3, None]) for _ in range(n_rows)]
+        frame["time"] = pd.to_datetime(pd.Series(times, dtype=float), unit="s").dt.tz_localize(zone).dt.as_unit(unit)
     frame["y"] = [random.randint(0, 1) for _ in range(n_rows)]
     buffer = io.BytesIO()
     frame.to_parquet(

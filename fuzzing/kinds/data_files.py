@@ -83,6 +83,8 @@ def _check(case: Case, folder: Path) -> str:
             continue
         outcomes.append("read")
         _compare(f"{name} of {format}", found, expected, case)
+    if format == "parquet":
+        _compare_hashed(path)
     return "read" if "read" in outcomes else "refused"
 
 
@@ -104,6 +106,19 @@ def _compare(what: str, found: tuple[Any, Any], expected: Numbers | None, case: 
     if not np.array_equal(numbers, expected, equal_nan=True):
         at = np.argwhere(~((numbers == expected) | (np.isnan(numbers) & np.isnan(expected))))[0]
         raise Finding(f"{what}: {numbers[tuple(at)]!r} where the reference has {expected[tuple(at)]!r}")
+
+
+def _compare_hashed(path: Path) -> None:
+    """Raise a `Finding` if a stream hashes a file to other features than its whole table."""
+    try:
+        rows = metricwise.io.stream(path, hash_features=64, chunk_rows=7)
+        rule = rows.hashed_columns
+        streamed = sparse.vstack([chunk.X for chunk in rows]).toarray()
+        table = metricwise.io.read_table(path, columns=rule.file_kinds)
+    except ValueError:
+        return  # refused, which is compared above
+    if not np.array_equal(rule.transform(table.X).toarray(), streamed):
+        raise Finding("the features that a stream of parquet hashes are not those of the whole table")
 
 
 def _to_numbers(X: Any, y: Any) -> Numbers | None:
