@@ -261,6 +261,12 @@ def test_declared_texts_are_not_read_as_numbers(tmp_path, row):
     assert read_table(path, target="y", columns={"a": "text"}).X["a"].tolist() == ["yes"]
 
 
+def test_unknown_kinds_of_sparse_columns_are_refused(tmp_path):
+    text = "@relation r\n@attribute a real\n@attribute y {0,1}\n@data\n{0 1, 1 1}\n"
+    with pytest.raises(ValueError, match="'a' the kind 'float'"):
+        read_table(write(tmp_path, text, "data.arff"), columns={"a": "float"})
+
+
 def test_sparse_arff_stays_sparse_in_memory(tmp_path):
     n = 3000
     head = "@relation r\n" + "".join(f"@attribute a{at} real\n" for at in range(n)) + "@attribute y {0,1}\n@data\n"
