@@ -17,6 +17,8 @@ from sklearn.exceptions import NotFittedError
 
 from metricwise import MiniBatchSVC, MultivariateSVC, SPADEClassifier, STAMPClassifier, contingency_measure
 from metricwise.estimators.checkpoints import Checkpoint
+from metricwise.estimators.streaming.chunks import Chunk, hash_chunk
+from metricwise.io import chunk_reader
 
 ROOT = Path(__file__).resolve().parents[2]
 RNG = np.random.default_rng(0)
@@ -190,6 +192,77 @@ def test_checkpoints_depend_on_the_content_of_a_file(tmp_path, kind):
     moved = tmp_path / f"moved.{kind}"
     moved.write_text(content)
     expect_equal(model.fit_stream(moved, chunk_rows=100, n_passes=2), expected)
+
+
+def interrupt_in_pass(number, path, source, **options):
+    """Interrupt a training on 900 samples, of which nine tenths are learnt from, in the middle of a pass."""
+
+    def interrupt(entry):
+        if entry.n_samples > 810 * (number - 0.5):
+            raise KeyboardInterrupt
+
+    model = make_model("stamp", checkpoint=path, every=60, callback=interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit_stream(source, n_passes=3, **options)
+    return clone(model).set_params(callback=None)
+
+
+def change_chunk(number):
+    return [(-x if k == number else x, 1 - y if k == number else y) for k, (x, y) in enumerate(CHUNKS)]
+
+
+OTHER_STREAMS = {
+    "a chunk learnt from": (change_chunk(2), "chunk 2 is another"),
+    "a chunk to come": (change_chunk(8), "chunk 8 is another"),
+    "labels": ([*CHUNKS[:2], (CHUNKS[2][0], 1 - CHUNKS[2][1]), *CHUNKS[3:]], "chunk 2 is another"),
+    "fewer": (CHUNKS[:1], "it has 1 chunks, and the first pass had at least"),
+    "fewer at the end": (CHUNKS[:-1], "it has 8 chunks, and the first pass had at least 9"),
+    "more": ([*CHUNKS, CHUNKS[0]], "it has more than the 9 chunks of the first pass"),
+}
+STREAM_CASES = [(2, case) for case in OTHER_STREAMS] + [
+    (1, case) for case in ("a chunk learnt from", "labels", "fewer")
+]
+
+
+@pytest.mark.parametrize(("number", "case"), STREAM_CASES)
+def test_chunks_other_than_those_of_the_first_pass_raise(tmp_path, number, case):
+    path, (source, message) = tmp_path / "run", OTHER_STREAMS[case]
+    model = interrupt_in_pass(number, path, CHUNKS)
+    with pytest.raises(ValueError, match=rf"run' belongs to a training with other data than list: {message}.* remove"):
+        model.fit_stream(source, n_passes=3)
+    assert path.exists() and not hasattr(model, "classes_")
+
+
+def test_files_changed_in_the_middle_raise(tmp_path, monkeypatch):
+    """The size, the first chunk and the end are the same."""
+    monkeypatch.setattr(chunk_reader, "_BYTES_AT_THE_END", 100)
+    path, run = write_file(tmp_path, "csv"), tmp_path / "run"
+    model = interrupt_in_pass(2, run, path, chunk_rows=100)
+    lines = path.read_text().splitlines()
+    flipped = [line[:-1] + str(1 - int(line[-1])) if k // 100 == 2 else line for k, line in enumerate(lines)]
+    path.write_text("\n".join(flipped) + "\n")
+    with pytest.raises(ValueError, match=r"run' belongs to a training with other data than .*: chunk 2 is another"):
+        model.fit_stream(path, n_passes=3, chunk_rows=100)
+    path.write_text("\n".join(lines) + "\n")  # modified later than the checkpoint knows, with the same content
+    expected = make_model("stamp").fit_stream(path, n_passes=3, chunk_rows=100)
+    expect_equal(model.fit_stream(path, n_passes=3, chunk_rows=100), expected)
+
+
+def test_large_chunks_are_recognised_by_a_part_of_them():
+    """Every part of labels and weights counts."""
+    values = np.random.default_rng(0).normal(size=(2000, 50))
+    positive, weights = values[:, 0] > 0.0, np.ones(2000)
+    reference = hash_chunk(Chunk(values, [positive], weights))
+    others = [
+        Chunk(-values, [positive], weights),
+        Chunk(values.astype(np.float32), [positive], weights),
+        Chunk(sparse.csr_matrix(values), [positive], weights),
+        Chunk(values, [np.where(np.arange(2000) == 777, ~positive, positive)], weights),
+        Chunk(values, [positive], np.where(np.arange(2000) == 777, 2.0, weights)),
+        Chunk(np.where(np.arange(2000)[:, None] // 100 == 11, 0.0, values), [positive], weights),
+    ]
+    assert reference == hash_chunk(Chunk(values.copy(), [positive], weights))
+    assert reference not in map(hash_chunk, others)
 
 
 def test_checkpoints_are_written_in_short_passes(tmp_path):

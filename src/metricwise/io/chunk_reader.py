@@ -67,6 +67,13 @@ class ChunkReader:
         y = np.asarray(self.first()[1])
         return restore_labels(self.name, y) if isinstance(self.source, Stream) else y
 
+    def file_version(self) -> tuple[int, int]:
+        """Return size and modification time of a file; zeros of any other source."""
+        if not os.path.isfile(self.name):
+            return 0, 0
+        found = os.stat(self.name)
+        return found.st_size, found.st_mtime_ns
+
     def identity(self) -> list[Any]:
         """Return what identifies the samples: the first chunk and, for a file, its size, its end and its hashing."""
         parts = [_represent(part) for part in self.first()]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from sklearn.utils.validation import column_or_1d
 from metricwise._typing import Floats, Labels, Mask
 from metricwise.decisions.targets import distinct_labels
 from metricwise.estimators.streaming.training import BinaryModel, Progress, StreamPlan, evaluate_recent
+from metricwise.estimators.training_identity import digest
 from metricwise.io.chunk_reader import ChunkReader
 from metricwise.results import StreamEntry
 from metricwise.solvers.point_updates import StreamLearner, learn_around
@@ -24,6 +26,10 @@ from metricwise.solvers.stream_state import StreamState
 _HELD_OUT = 10  # one sample in ten, if there is more than one pass
 _MOST_ENTRIES = 1000
 _SAMPLES_BETWEEN_ENTRIES = 131_072
+_BLOCK = 64  # entries of X, of which one block in so many enters the hash of a large chunk
+_BLOCKS_PER_HASHED = 32
+_FEW_ENTRIES = 4096  # which all enter it
+_HASH_DIGITS = 13  # hexadecimal ones: whole numbers that are exact as floating-point numbers
 _KINDS_OF_LABELS = "biuU"  # arrays of booleans, integers and strings, which need no search for fractions
 
 
@@ -47,6 +53,24 @@ def learn_chunk(learner: StreamLearner, states: Sequence[StreamState], chunk: Ch
             learner.learn(state, data, samples)
         else:
             learn_around(learner, state, data, samples[~held[samples]], samples[held[samples]])
+
+
+def hash_chunk(chunk: Chunk) -> int:
+    """Return a hash of labels and weights, and of X: of all of it if it is small, else of evenly spaced blocks of it.
+
+    To hash all of a large X would take as long as to learn from it.
+    """
+    X = chunk.X
+    parts = [X.data, X.indices, X.indptr] if sparse.issparse(X) else [X]
+    return int(digest(X.shape, chunk.positives, chunk.weights, *map(_thin, parts))[:_HASH_DIGITS], 16)
+
+
+def _thin(array: NDArray[Any]) -> NDArray[Any]:
+    """Return all of a small array, or evenly spaced blocks of its entries."""
+    entries = array.ravel()
+    if entries.size <= _FEW_ENTRIES:
+        return entries
+    return entries[: entries.size // _BLOCK * _BLOCK].reshape(-1, _BLOCK)[::_BLOCKS_PER_HASHED]
 
 
 def evaluate_stream(
@@ -82,6 +106,7 @@ class ChunkSource:
         self, plan: StreamPlan, reader: ChunkReader, check: Callable[..., Chunk], states: Sequence[StreamState]
     ) -> None:
         self.plan, self.reader, self.check, self.states = plan, reader, check, states
+        self._has_begun = False
 
     def start(self) -> Progress:
         """Return the progress before the first pass."""
@@ -90,8 +115,7 @@ class ChunkSource:
     def learn_pass(self, progress: Progress) -> Iterator[None]:
         """Learn from chunk after chunk."""
         holds_out = self.plan.n_passes > 1
-        for part in self.reader.read(progress.chunk):
-            chunk = self.check(*part)
+        for chunk in self._read(progress):
             positions = progress.offset + np.arange(chunk.weights.size)
             held = positions % _HELD_OUT == _HELD_OUT - 1 if holds_out else None
             learn_chunk(self.plan.learner, progress.states, chunk, held)
@@ -102,6 +126,44 @@ class ChunkSource:
             progress.improvement = value - progress.best_value
             if progress.improvement > 0.0:
                 progress.best_value = value
+
+    def _read(self, progress: Progress) -> Iterator[Chunk]:
+        """Return the chunks that are left of a pass."""
+        checkpoint, begins, self._has_begun = self.plan.checkpoint, not self._has_begun, True
+        if checkpoint is not None and begins and progress.chunk_hashes:
+            return self._read_compared(progress, checkpoint.path)
+        if begins:
+            progress.file_version = self.reader.file_version()
+        chunks = (self.check(*part) for part in self.reader.read(progress.chunk))
+        return chunks if checkpoint is None or progress.passes else _hash_chunks(chunks, progress)
+
+    def _read_compared(self, progress: Progress, path: Path) -> Iterator[Chunk]:
+        """Yield the chunks that are left of a pass after comparing them, and those before, with the first pass.
+
+        Those before are not read in a file that has not been modified since.
+        """
+        known, start, version = len(progress.chunk_hashes), progress.chunk, self.reader.file_version()
+        is_unchanged = any(version) and version == progress.file_version
+        progress.file_version = version
+        number = first = start if is_unchanged else 0
+        for number, part in enumerate(self.reader.read(first), first + 1):
+            chunk = self.check(*part)
+            found = hash_chunk(chunk)
+            if number <= known:
+                self._require_same(found == progress.chunk_hashes[number - 1], path, f"chunk {number - 1} is another")
+            else:
+                self._require_same(not progress.passes, path, f"it has more than the {known} chunks of the first pass")
+                progress.chunk_hashes.append(found)
+            if number > start:
+                yield chunk
+        self._require_same(number >= known, path, f"it has {number} chunks, and the first pass had at least {known}")
+
+    def _require_same(self, is_same: bool, path: Path, difference: str) -> None:
+        if not is_same:
+            raise ValueError(
+                f"checkpoint {str(path)!r} belongs to a training with other data than {self.reader.name}: "
+                f"{difference}. Give the same chunks, or remove the file to start anew"
+            )
 
     def evaluate(self, progress: Progress) -> StreamEntry | None:
         """Evaluate on recent samples, which were scored before they were learnt from, ever more rarely."""
@@ -116,6 +178,12 @@ class ChunkSource:
     def select_models(self, progress: Progress) -> tuple[BinaryModel, ...]:
         """Return no model: the averages of the states are the models."""
         return ()
+
+
+def _hash_chunks(chunks: Iterator[Chunk], progress: Progress) -> Iterator[Chunk]:
+    for chunk in chunks:
+        progress.chunk_hashes.append(hash_chunk(chunk))
+        yield chunk
 
 
 def check_n_passes(n_passes: Any, reader: ChunkReader) -> int:

@@ -47,6 +47,10 @@ _ENTRIES: Schema = {
     "entry_measures": _ENTRY_NUMBERS,
     "entry_duals": ArrayField("float", ("entries", "duals"), may_be_infinite=True, may_be_nan=True),
 }
+_CHUNKS: Schema = {
+    "chunk_hashes": ArrayField("count", ("chunks",), low=0, high=MOST),
+    "file_version": ArrayField("count", (2,)),
+}
 
 
 @dataclass(frozen=True)
@@ -178,6 +182,10 @@ class Progress:
         Samples seen by shards other than the one whose position the states have.
     status : str
         Why training ended; empty while it continues.
+    chunk_hashes : list of int
+        Of the chunks of the first pass, by which a training that resumes recognises them.
+    file_version : tuple of int
+        Size and modification time of the file that they came from; zeros if it was none.
     entries, best
         The history and, of sources that select a model, the best one.
     """
@@ -192,6 +200,8 @@ class Progress:
     improvement: float = float("nan")
     n_elsewhere: int = 0
     status: str = ""
+    chunk_hashes: list[int] = field(default_factory=list)
+    file_version: tuple[int, int] = (0, 0)
     entries: list[StreamEntry] = field(default_factory=list)
     best: BinaryModel | None = None
 
@@ -203,7 +213,7 @@ class Progress:
     def to_arrays(self) -> Arrays:
         """Return all fields as arrays for a checkpoint."""
         parts = {f"state{k}": state.to_arrays() for k, state in enumerate(self.states)}
-        parts["own"] = pack_fields(self, _NUMBERS) | self._pack_entries()
+        parts["own"] = pack_fields(self, {**_NUMBERS, **_CHUNKS}) | self._pack_entries()
         if self.best is not None:
             parts["best"] = pack_fields(self.best, _BEST)
         return join_parts(parts)
@@ -227,7 +237,7 @@ class Progress:
         """
         parts, fresh = split_parts(arrays), source.start()
         own, best = parts.pop("own", {}), parts.pop("best", None)
-        check_arrays(own, {**_NUMBERS, **_ENTRIES})
+        check_arrays(own, {**_NUMBERS, **_CHUNKS, **_ENTRIES})
         require_state(parts.keys() == {f"state{k}" for k in range(len(fresh.states))}, "the number of states is wrong")
         states = [StreamState.from_arrays(parts[f"state{k}"], state) for k, state in enumerate(fresh.states)]
         if best is not None:
@@ -239,6 +249,8 @@ class Progress:
         progress = cls(
             states,
             **unpack_fields(own, _NUMBERS),
+            chunk_hashes=own["chunk_hashes"].tolist(),
+            file_version=tuple(own["file_version"].tolist()),
             best=None if best is None else BinaryModel(**unpack_fields(best, _BEST)),
             entries=[
                 StreamEntry(n_samples, seconds, value, tuple(duals))
@@ -254,6 +266,7 @@ class Progress:
         can_go_on = all(learner.until_boundary(state) > 0 for state in self.states)
         require_state(can_go_on, "a state is past its next landmark or stage")
         require_state(self.passes <= source.plan.n_passes, "'passes' exceeds n_passes")
+        require_state(not source.is_stream or self.chunk <= len(self.chunk_hashes), "'chunk' exceeds 'chunk_hashes'")
         require_state(most is None or self.offset <= most, "'offset' exceeds the samples of a pass")
         has_evaluated = self.passes > 0 or bool(self.status) or self.offset == most
         is_complete = self.best is None if source.is_stream else self.best is not None or not has_evaluated
