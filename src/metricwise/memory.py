@@ -14,6 +14,7 @@ from pathlib import Path, PurePosixPath
 import psutil
 
 _MEMBERSHIP, _MOUNT = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")  # of Linux; absent elsewhere
+_SURELY_AVAILABLE = 50 * 10**6  # bytes, for which asking the system is not worth its time
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "KI": 2**10, "MI": 2**20, "GI": 2**30, "TI": 2**40}
 _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*+([KMGT]I?)?B?\s*", re.IGNORECASE)
 
@@ -64,6 +65,25 @@ def available_bytes() -> int:
     left = bytes_left_in_cgroups()
     system = int(psutil.virtual_memory().available)
     return system if left is None else min(system, left)
+
+
+def check_feature_memory(n_features: int, bytes_per_feature: int) -> None:
+    """Raise a MemoryError if vectors over all features do not fit into the available memory.
+
+    Parameters
+    ----------
+    n_features : int
+        The length of the vectors.
+    bytes_per_feature : int
+        Bytes of all vectors together, per feature.
+    """
+    needed = n_features * bytes_per_feature
+    if needed > _SURELY_AVAILABLE and needed > available_bytes():
+        raise MemoryError(
+            f"the vectors of training take {format_megabytes(needed)} for {n_features} features, but about "
+            f"{format_megabytes(available_bytes())} of memory are free: drop or hash features; in an svmlight file "
+            "their number is the largest index, which may be a mistake"
+        )
 
 
 def bytes_left_in_cgroups(membership: Path = _MEMBERSHIP, mount: Path = _MOUNT) -> int | None:

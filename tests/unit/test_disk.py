@@ -22,6 +22,10 @@ from metricwise.designs.disk_views import TransformedSamples
 from metricwise.io.arrays import load_array, locate_npy, locate_npz_member
 from metricwise.io.binary_cache import convert_once
 from metricwise.io.blocks import DenseLayout, SparseLayout
+from metricwise.measures import get_measure
+from metricwise.solvers import CuttingPlane, Limits, run
+from metricwise.solvers.problem import make_problem
+from metricwise.solvers.stream_state import StreamState
 from tests.unit.disk_files import NAMES, X, Y, write_npy, write_samples
 
 RNG = np.random.default_rng(1)
@@ -405,6 +409,45 @@ def test_arrays_that_compiled_code_cannot_read_are_no_layout(tmp_path):
     indices = locate_npy(str(tmp_path / "indices.npy"))
     with pytest.raises(ValueError, match="its arrays do not fit together"):
         SparseLayout(indices, indices, indices, (2, 1), block_bytes=10, block_rows=1)
+
+
+def write_svmlight(path, largest):
+    path.write_text("".join(f"{row % 2} 1:{row % 2} 2:{row} {largest}:2\n" for row in range(20)))
+    return path
+
+
+def test_features_count_against_the_memory_limit(tmp_path):
+    """A short file may name a large index, and the vectors of the solver are as long."""
+    path = write_svmlight(tmp_path / "X.svm", 2_000_000)
+    message = (
+        r"20 rows and 2000000 features of .*X\.svm: .* 120MB for the features.*correct the largest index.*'44\dMB'"
+    )
+    with pytest.raises(ValueError, match=message):
+        metricwise.io.open(path, memory_limit="400MB")
+    np.save(tmp_path / "X.npy", np.zeros((5, 200_000), dtype=np.float32))
+    samples = metricwise.io.open(tmp_path / "X.npy", target=np.arange(5) % 2, memory_limit="400MB")
+    with pytest.raises(ValueError, match=r"training takes 220 bytes per row and 144MB for the features.*Give at least"):
+        MultivariateSVC("f1").fit(samples)
+
+
+@pytest.mark.parametrize("n_columns", [10**10, 2**62, 2**64 - 1])
+def test_columns_that_a_matrix_claims_are_bounded(n_columns, tmp_path):
+    path = tmp_path / "X.npz"
+    sparse.save_npz(path, sparse.csr_matrix(X), compressed=False)
+    members = dict(np.load(path)) | {"shape": np.array([3000, n_columns], dtype=np.uint64)}
+    np.savez(path, **members)
+    with pytest.raises(ValueError, match=r"X\.npz( is damaged|: Python)"):
+        metricwise.io.open(path)
+
+
+def test_features_whose_vectors_exceed_the_available_memory_raise():
+    message = r"the vectors of training take \d+MB for 1000000000000 features.*largest index"
+    with pytest.raises(MemoryError, match=message):
+        StreamState.fresh(10**12, is_sparse=True, scaling=True)
+    design = make_design(sparse.csr_matrix((2, 10**12)))
+    problem = make_problem(design, np.array([True, False]), get_measure("f1"), 1.0)
+    with pytest.raises(MemoryError, match=message):
+        run(CuttingPlane(), problem, Limits())
 
 
 def test_files_of_another_format_than_their_suffix_raise(tmp_path):

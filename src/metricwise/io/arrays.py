@@ -24,6 +24,7 @@ from metricwise.io.spec import suffix_of
 _MOST_OF_HEADER = 1 << 16  # bytes that are read at a time
 _KINDS = "biufSU"  # of entries
 _NUMBERS = "biuf"
+_MOST_COLUMNS = int(np.iinfo(np.int64).max)  # and rows: what indices can count
 LABEL_KINDS = "biufSUmM"  # numbers, text, dates and times
 _LOCAL_HEADER = struct.Struct("<26xHH")  # of a member of a zip file: lengths of its name and of its extra field
 
@@ -192,7 +193,7 @@ def count_csr_columns(path: str) -> int:
     with open_npz(path) as archive:
         form, shape = _read_small(archive, "format").item(), [int(size) for size in _read_small(archive, "shape")]
         form = form.decode("ascii") if isinstance(form, bytes) else str(form)
-        if len(shape) != 2 or min(shape) < 0:
+        if len(shape) != 2 or min(shape) < 0 or max(shape) > _MOST_COLUMNS:
             raise EOFError(f"shape {shape}")
     if form != "csr":
         raise ValueError(

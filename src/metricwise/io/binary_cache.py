@@ -18,9 +18,8 @@ import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,8 +47,7 @@ _COPIED_NUMBERS = 2**20  # numbers converted together
 Writer = Callable[[Path], dict[str, Any]]
 
 
-@dataclass(frozen=True)
-class ConvertedFile:
+class ConvertedFile(NamedTuple):
     """A folder with the arrays of a file.
 
     Parameters

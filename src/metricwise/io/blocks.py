@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
@@ -31,6 +32,7 @@ class Layout(Protocol):
     shape: tuple[int, int]
     dtype: np.dtype[Any]
     bounds: Indices
+    n_entries: int
 
     @property
     def block_bytes(self) -> int:
@@ -72,6 +74,7 @@ class DenseLayout:
                 f"{array.path} holds {array.dtype} in {len(array.shape)} axes, where float32 or float64 in two belong"
             )
         self.shape, self.dtype = (array.shape[0], array.shape[1]), array.dtype
+        self.n_entries = array.shape[0] * array.shape[1]
         self.bounds: Indices = np.append(np.arange(0, array.shape[0], block_rows, dtype=np.int64), array.shape[0])
         self._array = array
 
@@ -124,7 +127,7 @@ class SparseLayout:
         block_bytes: int,
         block_rows: int,
     ) -> None:
-        self.shape, self.dtype = shape, data.dtype
+        self.shape, self.dtype, self.n_entries = shape, data.dtype, math.prod(data.shape)
         self._arrays = [data, indices, indptr]
         self._entry_bytes = data.dtype.itemsize + indices.dtype.itemsize
         fits = len(data.shape) == 1 and data.shape == indices.shape and indptr.shape == (shape[0] + 1,)

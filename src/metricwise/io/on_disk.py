@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from numbers import Integral
 from pathlib import Path
@@ -23,7 +24,7 @@ from metricwise.io.arrays import (
 )
 from metricwise.io.binary_cache import ConvertedFile, convert_once, write_chunks, write_members, write_numbers
 from metricwise.io.blocks import BUFFERS, FLOATS, INTEGERS, DenseLayout, Layout, SparseLayout, read_ahead
-from metricwise.io.disk_memory import LIBRARIES, check_memory, count_bytes_per_row, count_needed
+from metricwise.io.disk_memory import LIBRARIES, check_memory, count_needed, count_vector_bytes
 from metricwise.io.errors import SkippedLinesWarning
 from metricwise.io.labels import restore_labels
 from metricwise.io.roles import Which
@@ -121,7 +122,7 @@ class DiskData:
         self.shape, self.dtype, self.bounds = layout.shape, layout.dtype, layout.bounds
         self.is_sparse = isinstance(layout, SparseLayout)
         check_memory(path, layout, memory_limit, is_training=False)
-        least = count_needed(layout, count_bytes_per_row(memory_limit, self.shape[0]))
+        least = count_needed(layout, count_vector_bytes(memory_limit, self.shape, layout.n_entries))
         room = min(_GATHERED_SHARE * memory_limit, max(memory_limit - least, 0))
         self.most_gathered = int(min(room / layout.row_bytes, self.shape[0]))
 
@@ -213,8 +214,8 @@ def open(
         ``fit``.
     memory_limit : int or str, default="1GB"
         How much memory the process may take, in bytes or as text ("800MB", "2GiB"). 320 MB of it are for Python with
-        its libraries, 30 bytes per sample for labels and the like, and at most a quarter for a subsample that training
-        starts from. Training a linear machine on all samples takes 220 bytes per sample.
+        its libraries, 30 bytes per sample and 60 per feature for labels and the like, and at most a quarter for a
+        subsample. Training a linear machine on all samples takes 220 bytes per sample and up to 720 per feature.
     cache : path-like, default=None
         Folder for converted files; by default that of the file.
     format : {"npy", "npz", "svmlight", "csv", "parquet"}, default=None
@@ -318,8 +319,7 @@ def open(
             f"{spec.path} has the format {spec.format!r}, whose labels are in the file: give target as the name or "
             f"position of their column, or leave it out, got {type(target).__name__}"
         )
-    converted = _convert(spec, wanted or np.dtype(np.float64), cache, on_error)
-    facts, arrays = converted.facts, converted.arrays
+    _, arrays, facts = _convert(spec, wanted or np.dtype(np.float64), cache, on_error)
     if facts["skipped"]:
         warnings.warn(SkippedLinesWarning(facts["skipped"]), stacklevel=2)
     layout = divide([arrays[name] for name in ("X", *_CSR_ARRAYS) if name in arrays], facts["n_features"])
@@ -338,7 +338,8 @@ def _divide_into_blocks(
     n_rows = arrays[0].shape[0] if len(arrays) == 1 else arrays[2].shape[0] - 1
     if n_rows == 0 or n_features == 0:
         raise ValueError(f"{arrays[0].path} has {n_rows} rows and {n_features} columns: there is nothing to read")
-    room = (memory_limit - LIBRARIES - count_bytes_per_row(memory_limit, n_rows) * n_rows) // (4 * BUFFERS)
+    vectors = count_vector_bytes(memory_limit, (n_rows, n_features), math.prod(arrays[0].shape))
+    room = (memory_limit - LIBRARIES - vectors) // (4 * BUFFERS)
     size = min(max(room, _SMALLEST_BLOCK), _BLOCK_BYTES)
     most_rows = block_rows or n_rows
     if len(arrays) == 1:
@@ -347,7 +348,7 @@ def _divide_into_blocks(
     return SparseLayout(data, indices, indptr, (n_rows, n_features), block_bytes=size, block_rows=most_rows)
 
 
-def _open_npy(path: str, dtype: np.dtype[Any] | None, cache: Any, divide: Any) -> Layout:
+def _open_npy(path: str, dtype: np.dtype[Any] | None, cache: Any, divide: Callable[..., Layout]) -> Layout:
     array = locate_npy(path)
     if len(array.shape) != 2:
         raise ValueError(f"{path} has {len(array.shape)} axes; samples and features make two: reshape the array")
@@ -359,11 +360,10 @@ def _open_npy(path: str, dtype: np.dtype[Any] | None, cache: Any, divide: Any) -
             return {}
 
         array = convert_once(path, {"dtype": str(kept)}, cache, ["X"], write).arrays["X"]
-    layout: Layout = divide([array], array.shape[1])
-    return layout
+    return divide([array], array.shape[1])
 
 
-def _open_npz(path: str, dtype: np.dtype[Any] | None, cache: Any, divide: Any) -> Layout:
+def _open_npz(path: str, dtype: np.dtype[Any] | None, cache: Any, divide: Callable[..., Layout]) -> Layout:
     n_features = count_csr_columns(path)
     members = [locate_npz_member(path, name) for name in _CSR_ARRAYS]
     found = [member for member in members if member is not None]
@@ -377,8 +377,7 @@ def _open_npz(path: str, dtype: np.dtype[Any] | None, cache: Any, divide: Any) -
 
         converted = convert_once(path, {"dtype": str(dtype)}, cache, _CSR_ARRAYS, write)
         found = [converted.arrays[name] for name in _CSR_ARRAYS]
-    layout: Layout = divide(found, n_features)
-    return layout
+    return divide(found, n_features)
 
 
 def _convert(spec: FileSpec, dtype: np.dtype[Any], cache: Any, on_error: Literal["raise", "skip"]) -> ConvertedFile:
@@ -391,8 +390,8 @@ def _convert(spec: FileSpec, dtype: np.dtype[Any], cache: Any, on_error: Literal
         with warnings.catch_warnings():  # the summary is kept, and shown whenever the folder is opened
             warnings.simplefilter("ignore", SkippedLinesWarning)
             write_chunks(folder, iter(chunks), n_features, dtype)
-        facts = {"n_features": n_features, "feature_names": stream.feature_names}
-        return facts | {"skipped": chunks.skipped_summary}
+        skipped = chunks.skipped_summary
+        return {"n_features": n_features, "feature_names": stream.feature_names, "skipped": skipped}
 
     names = [*(_CSR_ARRAYS if spec.format == "svmlight" else ["X"]), "y"]
     names += [] if spec.roles.weight is None else ["sample_weight"]

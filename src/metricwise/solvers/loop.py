@@ -8,12 +8,14 @@ from dataclasses import dataclass, replace
 from math import inf
 from typing import Any, Protocol, TypeVar
 
+from metricwise.memory import check_feature_memory
 from metricwise.progress import Stage, add_stage, share_of_gap
 from metricwise.results import Certificate, History, HistoryEntry, Result, Status
 from metricwise.threads import blas_on_one_thread
 
 _ROUNDED = 1.01  # of the tolerance: what rounding may leave of the gap
 _NEGLIGIBLE = 1e-6  # of a bound and of the gap: 10,000 steps that need 50 for so much close 0.02 % of the gap
+_VECTOR_BYTES = 50  # per weight, measured: of the weights, combinations of samples and cuts of the first iterations
 _CHECKED = 100  # iterations after which rounding errors are compared with the gap
 
 Callback = Callable[[HistoryEntry], Any]
@@ -112,6 +114,7 @@ def _run(
     stage: Stage,
 ) -> tuple[Result, S]:
     started, moved_at_start = time.perf_counter(), problem.design.bytes_moved
+    check_feature_memory(problem.design.shape[1], _VECTOR_BYTES)
     if state is None:
         state = solver.init(problem, limits)
     before, first = state.seconds, state.iteration

@@ -17,6 +17,7 @@ from scipy import sparse
 from metricwise._state import Values, stored_fields
 from metricwise._typing import Floats, Indices, Mask
 from metricwise.kernels import streaming
+from metricwise.memory import check_feature_memory
 from metricwise.solvers.saved import COUNT, Arrays, pack_fields, unpack_fields
 from metricwise.solvers.schema import MOST, ArrayField, Schema, check_arrays, csr_fields, require_state
 from metricwise.solvers.stream_data import StreamData
@@ -29,6 +30,7 @@ _REMEMBERED_BETWEEN_LANDMARKS = 256
 _REMEMBERED_IN_ESTIMATION = 2048
 _ENOUGH_RECENT = 25
 _VECTORS = ("v", "z", "mean", "precision", "origin", "first", "second", "snapshot")
+_NUMBER_BYTES = np.dtype(np.float64).itemsize
 
 _VECTOR = ArrayField("float", ("features",))
 _SUMS = ArrayField("float", ("features",), may_be_infinite=True, may_be_nan=True)  # of features with huge values
@@ -161,6 +163,7 @@ class StreamState:
     @classmethod
     def fresh(cls, n_features: int, is_sparse: bool, scaling: bool) -> Self:
         """Return the state before the first sample, for features that will be scaled or used unchanged."""
+        check_feature_memory(n_features, len(_VECTORS) * _NUMBER_BYTES)
         numbers = np.zeros(streaming.N_NUMBERS)
         numbers[streaming.SCALE] = 1.0
         numbers[[streaming.ALPHA, streaming.BETA]] = 0.5
