@@ -13,6 +13,7 @@ from sklearn.model_selection import StratifiedGroupKFold
 from sklearn.utils.validation import column_or_1d
 
 from metricwise._typing import Indices, Integers, Labels, Mask
+from metricwise.measures.checks import as_array
 
 _MOST_GROUPS_TO_BALANCE = 5000  # beyond, StratifiedGroupKFold takes seconds and groups even out anyway
 _FEWEST_GROUPS = 3  # of every class in a subset, so that folds can be made of it
@@ -33,7 +34,7 @@ def validate_groups(groups: Any, n_samples: int) -> Integers | None:
     """
     if groups is None:
         return None
-    names = column_or_1d(groups, warn=True)
+    names = column_or_1d(as_array(groups, "groups"), warn=True)
     if names.size != n_samples:
         raise ValueError(f"groups has {names.size} entries for {n_samples} samples: give the group of every sample")
     missing = find_missing(names)

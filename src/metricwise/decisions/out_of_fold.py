@@ -135,8 +135,20 @@ def is_given(cv: Any) -> bool:
 def list_given_splits(cv: Any, X: Any, y: Labels, groups: Any) -> Splits:
     """Return the splits of a user's own splitter, which gets the groups, or those of an iterable of splits."""
     n_samples = len(y)
-    splits = check_cv(cv, y, classifier=True).split(X, y, **_group_setting(cv, groups))
+    folds = check_cv(cv if hasattr(cv, "split") else _list_pairs(cv), y, classifier=True)
+    splits = folds.split(X, y, **_group_setting(cv, groups))
     return [(_check_indices(train, n_samples), _check_indices(test, n_samples)) for train, test in splits]
+
+
+def _list_pairs(cv: Any) -> list[Any]:
+    """Return the splits of an iterable; ValueError if one is no pair of training and test samples."""
+    pairs = [] if np.ndim(cv) == 0 and isinstance(cv, np.ndarray) else list(cv)
+    if not pairs or any(not hasattr(pair, "__len__") or len(pair) != 2 for pair in pairs):
+        raise ValueError(
+            "cv is a number of folds, a splitter or an iterable of splits, and each split a pair: the positions of the "
+            "training samples and those of the test samples"
+        )
+    return pairs
 
 
 def _group_setting(cv: Any, groups: Any) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -10,6 +11,7 @@ import numpy as np
 from metricwise._typing import Floats, Labels, Mask
 from metricwise.decisions.groups import find_missing
 from metricwise.decisions.targets import names_positive_class
+from metricwise.measures.checks import as_array
 
 Position = int | float | str
 
@@ -84,10 +86,13 @@ def as_column(values: Any, name: str) -> Labels:
     >>> as_column(1, "y_true")
     array([1])
     """
-    column = np.asarray(values)
+    column = as_array(values, name)
     if column.ndim > 1:
         raise ValueError(f"{name} must be one label or a column of them, got an array of shape {column.shape}")
     column = np.atleast_1d(column)
+    other = [value for value in column.tolist() if not isinstance(value, Hashable)] if column.dtype == object else []
+    if other:
+        raise ValueError(f"{name} must be one label or a column of them, got a {type(other[0]).__name__}")
     missing = find_missing(column) if column.dtype.kind in "Ofc" else np.array([], dtype=np.int64)
     if missing.size:
         raise ValueError(

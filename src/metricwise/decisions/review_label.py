@@ -10,6 +10,7 @@ from metricwise._typing import Floats, Labels
 
 REVIEW = "review"
 _NUMBERS = (-1, 0, -2)
+_KINDS = (frozenset("U"), frozenset("biuf"))  # of texts and numbers, each of which one array can hold
 
 
 def choose_review_label(given: Any, classes: Labels) -> Any:
@@ -62,7 +63,7 @@ def label_codes(signs: Floats, classes: Labels, review: Any) -> Labels:
     array([ 0, -1,  1])
     """
     own = np.asarray(review)
-    is_same_kind = (own.dtype.kind in "US") == (classes.dtype.kind in "US")
+    is_same_kind = any({own.dtype.kind, classes.dtype.kind} <= kinds for kinds in _KINDS)
     palette = np.empty(3, dtype=np.result_type(classes.dtype, own.dtype) if is_same_kind else object)
     palette[:] = [classes[0], review, classes[1]]
     labels: Labels = palette[np.sign(signs).astype(np.int64) + 1]

@@ -16,6 +16,7 @@ import numpy as np
 from metricwise._state import stored_fields
 from metricwise._typing import Integers, Labels, Mask
 from metricwise.decisions.groups import find_missing
+from metricwise.measures.checks import as_array
 
 _MOST_NAMED = 5  # groups in a message
 GroupName = str | bool | int | float
@@ -93,7 +94,7 @@ def read_column(name: str, X: Any, sensitive_features: Any, n_samples: int, may_
     array(['north', 'south'], dtype='<U5')
     """
     column = _find_column(name, X, sensitive_features)
-    values = np.asarray(column)
+    values = as_array(column, f"{name!r} of sensitive_features")
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.shape != (n_samples,):

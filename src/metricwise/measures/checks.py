@@ -79,9 +79,17 @@ def check_count_or_share(value: object, name: str) -> int | float:
     return number
 
 
+def as_array(values: ArrayLike, name: str) -> NDArray[Any]:
+    """Return values as an array; raise ValueError if they are lists of different lengths."""
+    try:
+        return np.asarray(values)
+    except ValueError as error:
+        raise ValueError(f"{name} has entries of different lengths: pass one value per sample.") from error
+
+
 def check_one_dimensional(values: ArrayLike, name: str, *, keeps_objects: bool = False) -> NDArray[Any]:
     """Return ``values`` as a non-empty one-dimensional array, in a native dtype where there is one and it is wanted."""
-    array = np.asarray(values)
+    array = as_array(values, name)
     if array.dtype == object and not keeps_objects:
         # Nullable pandas columns arrive as objects although they hold plain numbers.
         array = np.asarray(array.tolist())
