@@ -80,7 +80,10 @@ def check_sample_weight(sample_weight: Any, X: Any, *, allow_all_zero_weights: b
         weights = np.zeros(n_samples)
     else:
         samples = np.empty((n_samples, 0))
-        weights = _check_sample_weight(sample_weight, samples, dtype=np.float64, ensure_non_negative=True)
+        try:
+            weights = _check_sample_weight(sample_weight, samples, dtype=np.float64, ensure_non_negative=True)
+        except OverflowError as error:
+            raise ValueError("sample_weight has numbers beyond double precision: divide all by their mean") from error
     if not (allow_all_zero_weights or weights.any()):
         raise ValueError("sample_weight is zero for every sample: give at least two samples a weight above zero")
     check_weight_range(weights)

@@ -76,6 +76,9 @@ LOGISTIC = PlugInClassifier(LogisticRegression(), "f1").fit(X, Y)
         lambda: GuaranteeMonitor("precision>=0.9", alpha=HUGE),
         lambda: GuaranteeMonitor(("precision", ">=", HUGE)),
         lambda: as_scores([0.0, HUGE], 2),
+        lambda: MultivariateSVC().fit(X, Y, sample_weight=[HUGE] * len(Y)),
+        lambda: MultivariateSVC(class_weight={0: HUGE}).fit(X, Y),
+        lambda: MultivariateSVC(class_weight={0: [1], 1: 1}).fit(X, Y),
         lambda: LOGISTIC.score_interval(n_samples=HUGE),
         lambda: LOGISTIC.score_interval(n_samples=float("nan")),
         lambda: LOGISTIC.score_interval(n_samples=1.5),
@@ -91,7 +94,7 @@ LOGISTIC = PlugInClassifier(LogisticRegression(), "f1").fit(X, Y)
     ],
 )
 def test_values_that_are_no_double_raise_a_clear_error(call):
-    words = "must be|must lie|is a probability|1/3: its entries must be|Fraction|no number|must have"
+    words = "must be|must lie|is a probability|1/3: its entries must be|Fraction|no number|must have|beyond double"
     with pytest.raises(ValueError, match=words):
         call()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from numbers import Real
 from typing import Any
 
@@ -16,6 +16,7 @@ from metricwise._sklearn import check_sample_weight, check_weight_range
 from metricwise._typing import Floats
 from metricwise.decisions.groups import find_missing
 from metricwise.measures import Measure, is_symmetric
+from metricwise.measures.checks import as_real
 
 # What ``pos_label`` may be: one label, of any type that labels have; scikit-learn's validation of parameters reads it.
 POSITIVE_CLASS: list[Any] = [str, bytes, Real, np.generic, None]
@@ -95,6 +96,8 @@ def two_classes(y: NDArray[Any], weights: Floats | None, who: str) -> NDArray[An
 def sample_weights_of(X: Any, y: NDArray[Any], sample_weight: Any, class_weight: Any) -> Floats:
     """Return the weight of every sample, not negative, from sample and class weights."""
     weights = check_sample_weight(sample_weight, X)
+    if isinstance(class_weight, Mapping):
+        class_weight = {label: as_real(one, f"class_weight of {label!r}") for label, one in class_weight.items()}
     if class_weight is not None:
         weights = weights * compute_sample_weight(class_weight, y)
         check_weight_range(weights)
