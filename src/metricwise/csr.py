@@ -6,7 +6,11 @@ is zero, and it takes their differences, which overflow.
 
 from __future__ import annotations
 
+import numpy as np
+
 from metricwise._typing import Labels
+
+_AT_ONCE = 2**16  # entries that are compared, which fit into the cache
 
 
 def check_csr_arrays(data: Labels, indices: Labels, indptr: Labels, shape: tuple[int, int]) -> None:
@@ -38,11 +42,26 @@ def check_csr_arrays(data: Labels, indices: Labels, indptr: Labels, shape: tuple
         raise ValueError(f"indptr must have {max(n_rows, 0) + 1} entries, one more than there are rows")
     if indptr[0] != 0 or indptr[-1] != indices.size or _is_falling(indptr):
         raise ValueError(f"indptr must rise from 0 to {indices.size}, the number of entries")
-    if indices.size and _find_largest(indices) >= n_columns:
+    if indices.size and find_largest(indices) >= n_columns:
         raise ValueError(f"indices must be from 0 to {n_columns - 1}")
 
 
-def _find_largest(indices: Labels) -> int:
+def is_canonical(indices: Labels, indptr: Labels) -> bool:
+    """Return whether the columns of every row rise, so that none is repeated; of arrays that have been checked.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> is_canonical(np.array([0, 2, 1]), np.array([0, 2, 2, 3])), is_canonical(np.array([1, 1]), np.array([0, 2]))
+    (True, False)
+    """
+    begins = indptr[:-1][indptr[1:] > indptr[:-1]][1:]  # of the rows with entries, the first of them left out
+    n_begins = int(np.count_nonzero(indices[begins] <= indices[begins - 1]))
+    parts = (indices[start : start + _AT_ONCE + 1] for start in range(0, indices.size, _AT_ONCE))
+    return sum(int(np.count_nonzero(part[1:] <= part[:-1])) for part in parts) == n_begins
+
+
+def find_largest(indices: Labels) -> int:
     """Return the largest index, in one pass; negative ones count as huge, as they are without their sign."""
     return int(indices.view(indices.dtype.str.replace("i", "u")).max())
 

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils import check_array
 
 from metricwise.certifying.bounded_problem import BoundedProblem
 from metricwise.certifying.bounds import compute_bounds
@@ -30,6 +31,7 @@ from metricwise.certifying.problems import BinaryProblem, derive_problems, weigh
 from metricwise.certifying.queries import certify_queries
 from metricwise.clusters import is_dask, load_into_memory, refuse_client
 from metricwise.measures import Accuracy, HasMistakeCosts
+from metricwise.raw_inputs import check_samples, read_labels
 from metricwise.results import Certificate, Objective, Result
 
 __all__ = ["certify"]
@@ -87,7 +89,9 @@ def certify(
     True
     """
     fitted = read_model(model)
+    X = check_samples(X)
     X, y, sample_weight = _locate_data(fitted, X, y, sample_weight, client)
+    y = read_labels(y)
     _check_shapes(fitted, X, y)
     if fitted.ranks_queries:
         return certify_queries(fitted, X, y, sample_weight, load_into_memory(groups))
@@ -118,15 +122,30 @@ def _locate_data(fitted: FittedModel, X: Any, y: Any, sample_weight: Any, client
     if isinstance(X, SamplesInBlocks):
         y = X.y if y is None else y
         sample_weight = X.sample_weight if sample_weight is None else sample_weight
-    elif not sparse.issparse(X):
-        X = np.asarray(X)
+    else:
+        X = _read_samples(X)
     return X, load_into_memory(y), load_into_memory(sample_weight)
+
+
+def _read_samples(X: Any) -> Any:
+    """Return samples in memory as an array or a CSR matrix of floating-point numbers, as `fit` reads them."""
+    with np.errstate(invalid="ignore"):  # scikit-learn adds up all values, which may overflow in both directions
+        try:
+            return check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
+        except (OverflowError, TypeError) as error:
+            raise ValueError(f"X does not hold numbers ({error}): pass the data the model was trained on") from error
+        except ValueError as error:
+            if "could not convert" not in str(error):
+                raise
+            raise ValueError(f"X does not hold numbers ({error}): pass the data the model was trained on") from error
 
 
 def _check_shapes(fitted: FittedModel, X: Any, y: Any) -> None:
     """Raise unless X and y can be the data of the training."""
     if y is None:
         raise ValueError("certify needs the labels the model was trained on: pass y")
+    if np.ndim(y) == 0 or sparse.issparse(y):
+        raise ValueError(f"y must be an array with a label per sample, got {type(y).__name__}")
     n_labels = np.shape(y)[0]
     if X.shape[0] != n_labels:
         raise ValueError(f"X has {X.shape[0]} samples but y has {n_labels}: pass the data the model was trained on")

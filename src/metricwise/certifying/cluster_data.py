@@ -9,6 +9,7 @@ from scipy import sparse
 
 from metricwise._typing import Floats
 from metricwise.clusters import list_chunks, running_client
+from metricwise.raw_inputs import check_sparse
 
 
 class ClusterData:
@@ -72,7 +73,7 @@ class ClusterData:
 def _to_array(block: Any) -> Any:
     """Return a chunk as an array or a CSR matrix."""
     if sparse.issparse(block):
-        return block.tocsr()
+        return check_sparse(block, "a chunk of X").tocsr()
     return block.to_numpy(dtype=np.float64) if hasattr(block, "columns") else np.asarray(block)
 
 

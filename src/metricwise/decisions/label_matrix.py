@@ -9,6 +9,7 @@ from scipy import sparse
 from sklearn.utils.multiclass import type_of_target
 
 from metricwise._typing import LabelMatrix
+from metricwise.raw_inputs import read_labels
 
 
 def validate_label_matrix(y: Any) -> LabelMatrix:
@@ -21,6 +22,7 @@ def validate_label_matrix(y: Any) -> LabelMatrix:
     """
     if y is None:
         raise ValueError("this estimator requires y to be passed, but the target y is None")
+    y = read_labels(y)
     try:
         values = y.toarray() if sparse.issparse(y) else np.asarray(y)
     except ValueError as error:  # samples of different lengths
@@ -37,12 +39,14 @@ def validate_label_matrix(y: Any) -> LabelMatrix:
         raise ValueError("y has no columns: training needs at least one label")
     try:
         numbers = values.astype(np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"y holds something that is no number ({error}): its entries must be 0 or 1") from error
     wrong = np.argwhere((numbers != 0.0) & (numbers != 1.0))
     if wrong.size:
         row, column = wrong[0]
-        raise ValueError(f"y[{row}, {column}] is {values[row, column].item()!r}: its entries must be 0 or 1")
+        raise ValueError(
+            f"y[{row}, {column}] is {values[row : row + 1, column].tolist()[0]!r}: its entries must be 0 or 1"
+        )
     return np.ascontiguousarray(numbers, dtype=np.int8)
 
 

@@ -22,6 +22,7 @@ from metricwise.decisions.task import Task
 from metricwise.decisions.tasks import task_of_classes
 from metricwise.measures import Measure
 from metricwise.measures.profit import Amounts
+from metricwise.raw_inputs import check_samples, read_labels
 
 
 class Fit(Protocol):
@@ -123,6 +124,7 @@ class TrainingData:
 def validate_target(y: Any, who: str) -> Any:
     """Return targets as a column, or as a matrix of 0 and 1 if there is more than one column."""
     _require_target(y, who)
+    y = read_labels(y)
     target = y if sparse.issparse(y) else np.asarray(y)
     is_multilabel = target.ndim == 2 and target.shape[1] > 1
     return validate_label_matrix(target) if is_multilabel else column_or_1d(target, warn=True)
@@ -138,7 +140,7 @@ def validate_two_classes(
 ) -> tuple[Task, Any, Labels, Floats | None]:
     """Return the task of two classes, samples, targets and weights; ValueError if y has more or fewer classes."""
     _require_target(y, who)
-    X, y = indexable(X, np.asarray(y))
+    X, y = indexable(check_samples(X), np.asarray(read_labels(y)))
     weights = validate_weights(sample_weight, X)
     classes = two_classes(y, weights, who)
     task = task_of_classes(classes, measure, pos_label, count_classes(y, classes), is_constrained)
@@ -148,7 +150,7 @@ def validate_two_classes(
 def validate_classes(X: Any, y: Any, sample_weight: Any, who: str) -> tuple[Any, Labels, Floats | None, Labels]:
     """Return samples, targets, weights and the classes, two or more; ValueError if y has several columns."""
     _require_target(y, who)
-    X, y = indexable(X, np.asarray(y))
+    X, y = indexable(check_samples(X), np.asarray(read_labels(y)))
     weights = validate_weights(sample_weight, X)
     if y.ndim == 2 and y.shape[1] > 1:
         two_classes(y, weights, who)  # raises

@@ -17,9 +17,12 @@ from metricwise.designs.cluster.blocks import persist_blocks
 from metricwise.designs.cluster.source import DaskSource
 from metricwise.designs.finite import are_surely_within
 from metricwise.estimators.numbers import refuse_huge_numbers
+from metricwise.memory import available_bytes, format_megabytes
+from metricwise.raw_inputs import check_samples, read_labels
 from metricwise.registry import entries, join_names, trains_on
 
 _MOST_COPIED_VALUES = 2**25  # of a matrix that is copied to another memory layout; 256 megabytes
+_LEAST_VECTORS = 3  # that training keeps: the weights, a gradient or cut, and the sum of several
 _WRONG_ORDER = "Feature names must be in the same order as they were in fit"
 
 
@@ -104,7 +107,12 @@ def validate_samples(
         if not chunks:
             refuse_chunks(type(estimator).__name__)
         return _validate_chunks(estimator, X, y, reset)
+    X = check_samples(X)
+    if not (isinstance(y, str) or y is None):
+        y = read_labels(y)
     refuse_empty_frame(X)
+    if reset:
+        _refuse_too_many_columns(X)
     is_checked = largest is not None and _are_surely_within(X, largest)
     try:
         with np.errstate(invalid="ignore"):  # scikit-learn adds up all values, which may overflow in both directions
@@ -130,10 +138,25 @@ def validate_samples(
         raise ValueError(
             f"{error}: {_text_column(X)}. Encode it as numbers (OneHotEncoder, OrdinalEncoder) or drop it"
         ) from error
+    except OverflowError as error:
+        raise ValueError(f"X holds an integer too large for a floating-point number ({error}): scale it") from error
     if largest is not None and not is_checked:
         values = valid[0] if isinstance(valid, tuple) else valid
         refuse_huge_numbers(values, getattr(estimator, "feature_names_in_", None), largest)
     return valid
+
+
+def _refuse_too_many_columns(X: Any) -> None:
+    """Raise a MemoryError if the vectors of training, with a number for each column of a sparse matrix, do not fit."""
+    if not sparse.issparse(X):
+        return
+    needed, room = 8 * _LEAST_VECTORS * X.shape[1], available_bytes()
+    if needed > room:
+        raise MemoryError(
+            f"X has {X.shape[1]} columns, for which training needs {format_megabytes(needed)} of memory, however few "
+            f"entries are stored, and {format_megabytes(room)} are available: drop the empty columns, or map the "
+            "columns to fewer ones (FeatureHasher)"
+        )
 
 
 def _are_surely_within(X: Any, largest: float) -> bool:

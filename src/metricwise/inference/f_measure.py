@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike
 from metricwise._typing import Floats, LabelMatrix
 from metricwise.inference.probabilities import check_joint, check_samples, split_beta
 from metricwise.kernels.fmeasure import dense_sample_sets, joint_sets, sparse_sample_sets
+from metricwise.raw_inputs import check_sparse
 from metricwise.threads import available_threads, block_bounds, run_blocks
 
 
@@ -283,7 +284,7 @@ def _check_sparse(matrix: Any, name: str, m: int) -> None:
         raise ValueError(
             f"{name} must be of shape (samples, {m} labels), with at least one of both; got {matrix.shape}."
         )
-    entries = sp.coo_array(matrix, copy=True)
+    entries = sp.coo_array(check_sparse(matrix, name), copy=True)
     entries.sum_duplicates()
     wrong = np.flatnonzero((entries.data != 0) & (entries.data != 1))
     if wrong.size:

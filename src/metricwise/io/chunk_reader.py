@@ -16,6 +16,7 @@ from metricwise.io.chunks import Chunk
 from metricwise.io.hashing import HashedColumns
 from metricwise.io.labels import restore_labels
 from metricwise.io.streaming import Stream, stream
+from metricwise.raw_inputs import check_sparse
 
 _BYTES_AT_THE_END = 1 << 16
 
@@ -113,7 +114,7 @@ class ChunkReader:
 def _represent(values: Any) -> Any:
     """Return a representation that is the same for the same samples in every process."""
     if sparse.issparse(values):
-        matrix = values.tocsr()
+        matrix = check_sparse(values, "X of the first chunk").tocsr()
         return [matrix.shape, matrix.data.tobytes(), matrix.indices.tolist(), matrix.indptr.tolist()]
     array = np.asarray(values)
     return array.tolist() if array.dtype == object else array

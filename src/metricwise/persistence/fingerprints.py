@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from metricwise.raw_inputs import check_sparse
+
 
 def fingerprint(data: Any) -> dict[str, Any]:
     """Return the fingerprint of data.
@@ -38,7 +40,7 @@ def fingerprint(data: Any) -> dict[str, Any]:
         return _fingerprint_file(Path(data))
     digest = hashlib.sha256()
     if sparse.issparse(data):
-        matrix = data.tocsr()
+        matrix = check_sparse(data, "data").tocsr()
         for part in (matrix.data, matrix.indices.astype(np.int64), matrix.indptr.astype(np.int64)):
             _update(digest, part)
         return {"shape": list(data.shape), "dtype": f"sparse {data.dtype}", "sha256": digest.hexdigest()}

@@ -17,6 +17,7 @@ from metricwise.decisions.label_matrix import validate_label_matrix
 from metricwise.decisions.targets import names_positive_class, positive_class, refuse_pos_label
 from metricwise.measures.averages import matrix_table
 from metricwise.measures.base import Table
+from metricwise.raw_inputs import check_samples
 from metricwise.reporting.models import positive_label, score_offset, thresholds_of
 from metricwise.reporting.resampling import SampleGroups
 
@@ -173,6 +174,7 @@ def collect_predictions(
     if not any(hasattr(model, name) for name, _ in _METHODS):
         raise TypeError(f"{type(model).__name__} has neither predict_proba nor decision_function: a report needs one")
     check_is_fitted(model)
+    X = check_samples(X)
     weights = check_sample_weight(sample_weight, X)
     codes, kept = validate_groups(groups, weights.size), np.flatnonzero(weights > 0.0)
     found = _predict(model, X, y, pos_label, label_names, weights)
@@ -208,6 +210,7 @@ def drop_weightless(
     X: Any, y: Any, sample_weight: Any, groups: Any = None
 ) -> tuple[Any, Any, Floats | None, Integers | None]:
     """Return the samples that have a weight above zero, with their weights and groups: others are as good as absent."""
+    X = check_samples(X)
     codes = validate_groups(groups, count_samples(X))
     if sample_weight is None:
         return X, y, None, codes

@@ -17,6 +17,7 @@ from metricwise.designs.cluster.encoding import count_bytes
 from metricwise.designs.cluster.lost_workers import WorkerWatch, refuse_large_samples
 from metricwise.designs.finite import LARGEST, find_unusable
 from metricwise.memory import available_bytes
+from metricwise.raw_inputs import check_sparse
 
 _MAX_GATHERED_BYTES = 2**30
 _SHARE_OF_MEMORY = 0.25
@@ -141,7 +142,7 @@ def prepare_block(block: Any, number: int) -> Any:
         is_single = all(kind == np.float32 for kind in block.dtypes)
         block = block.to_numpy(dtype=np.float32 if is_single else np.float64, na_value=np.nan)
     if sparse.issparse(block):
-        block = block.tocsr()
+        block = check_sparse(block, f"chunk {number} of X").tocsr()
     elif not isinstance(block, np.ndarray):
         raise TypeError(
             f"chunk {number} of X is of type {type(block).__name__}: chunks must be NumPy arrays, CSR matrices of "

@@ -19,6 +19,7 @@ from metricwise.estimators.selection.columns import (
     holds_numbers,
     read_values,
 )
+from metricwise.raw_inputs import check_frame
 
 MANY_SAMPLES = 100_000
 _MOST_DENSE_FEATURES, _MOST_DENSE_VALUES = 2000, 50_000_000  # of a sparse matrix; 200 megabytes
@@ -128,6 +129,7 @@ class Profile:
 
 def recognise_columns(X: Any) -> Columns:
     """Return what the columns of a data frame hold; nothing of other samples."""
+    check_frame(X)
     refuse_empty_frame(X)
     return Columns.of(X) if hasattr(X, "columns") and not is_chunked(X) and not is_dask(X) else Columns()
 
@@ -151,6 +153,7 @@ def validate_columns(estimator: Any, X: Any, reset: bool, missing: bool) -> Any:
     ValueError
         If a column mixes texts and other values; the message names it.
     """
+    check_frame(X)
     refuse_empty_frame(X)
     if hasattr(X, "columns") and not is_chunked(X) and not is_dask(X) and _holds_other_than_numbers(X):
         return convert_extension_numbers(validate_data(estimator, X, reset=reset, skip_check_array=True))

@@ -40,6 +40,7 @@ from metricwise.io.chunk_reader import ChunkReader
 from metricwise.measures import Measure, get_measure
 from metricwise.measures.base import NeedsConstraint
 from metricwise.progress import add_stage, show_progress
+from metricwise.raw_inputs import check_sparse
 from metricwise.registry import check_trainable
 from metricwise.results import Status, StreamEntry
 
@@ -363,7 +364,7 @@ class OnlineMetricClassifier(OnlinePredictor):
     def _validate(self, X: Any, y: Any, reset: bool) -> tuple[Any, Labels]:
         """Return valid samples and targets of the same length."""
         if not reset and self._is_plain(X, y):
-            return X, y
+            return check_sparse(X), y
         if len(getattr(y, "shape", ())) == 2 and y.shape[1] > 1:
             labels: Labels = validate_label_matrix(y)
             valid = validate_samples(self, X, reset=reset, order="C", largest=LARGEST)

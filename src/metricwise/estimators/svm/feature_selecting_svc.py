@@ -15,6 +15,7 @@ from metricwise._typing import Labels, Mask
 from metricwise.estimators.svm.base import AT_LEAST_ONE, BatchClassifier
 from metricwise.estimators.svm.training import BinaryFit, TrainingData, TrainingPlan
 from metricwise.measures import Measure
+from metricwise.raw_inputs import check_samples
 from metricwise.solvers import CuttingPlane
 from metricwise.solvers.feature_selection import FeatureSelection, SelectionResult
 from metricwise.solvers.loop import Callback
@@ -202,3 +203,33 @@ class FeatureSelectingSVC(SelectorMixin, BatchClassifier):
     def _get_support_mask(self) -> Mask:
         check_is_fitted(self, "result_")
         return self.support_
+
+    def transform(self, X: Any) -> Any:
+        """Return the selected features of samples.
+
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        array, data frame or CSR matrix of shape (n_samples, n_selected_features)
+            Their selected features.
+        """
+        return super().transform(check_samples(X))
+
+    def inverse_transform(self, X: Any) -> Any:
+        """Return samples with zeros in place of the features that were not selected.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_selected_features)
+            The selected features of samples.
+
+        Returns
+        -------
+        array or CSC matrix of shape (n_samples, n_features)
+            Samples with all features.
+        """
+        return super().inverse_transform(check_samples(X))

@@ -46,6 +46,7 @@ from metricwise.estimators.wrappers.predicting import PredictsByLearner
 from metricwise.measures import Measure, get_measure
 from metricwise.measures.profit import Amounts
 from metricwise.progress import show_progress
+from metricwise.raw_inputs import check_samples
 
 
 class PlugInClassifier(RoutesGroups, MetaEstimatorMixin, PredictsByLearner, ClientOfFit):
@@ -349,7 +350,7 @@ class PlugInClassifier(RoutesGroups, MetaEstimatorMixin, PredictsByLearner, Clie
     def _validate(self, X: Any, y: Any) -> tuple[Any, Labels]:
         if not isinstance(X, DaskSource):
             labels = validate_target(y, type(self).__name__)
-            return tuple(indexable(X, labels))
+            return tuple(indexable(check_samples(X), labels))
         if np.ndim(y) == 2 and np.shape(y)[1] > 1:
             raise ValueError(
                 f"y has {np.shape(y)[1]} columns, and several labels need all samples in memory: use X.compute(), or a "

@@ -13,6 +13,7 @@ from metricwise.decisions.chunk_learners import copy_for_prediction
 from metricwise.estimators.lazy_predictions import lazy_probabilities
 from metricwise.estimators.predicting_chunks import PredictsChunks
 from metricwise.estimators.thresholded import has_probabilities
+from metricwise.raw_inputs import check_samples
 
 
 class PredictsByLearner(PredictsChunks):
@@ -22,7 +23,7 @@ class PredictsByLearner(PredictsChunks):
     estimator_: Any
 
     def _scores(self, X: Any) -> Floats:
-        return self._task.scores(self.estimator_, X)
+        return self._task.scores(self.estimator_, check_samples(X))
 
     @available_if(has_probabilities)
     def predict_proba(self, X: Any) -> Any:
@@ -43,7 +44,7 @@ class PredictsByLearner(PredictsChunks):
             return lazy_probabilities(self._for_chunks(), X)
         if self._decision.link is not None:
             return self._calibrated_probabilities(X)
-        return self._task.learner_probabilities(self.estimator_, X)
+        return self._task.learner_probabilities(self.estimator_, check_samples(X))
 
     def _for_chunks(self, sensitive_features: Any = None) -> Self:
         light = super()._for_chunks(sensitive_features)

@@ -35,6 +35,7 @@ from metricwise.estimators.wrappers.inner_constraints import refuse_inner_constr
 from metricwise.measures import Measure, NeedsConstraint, RestrictsLabellings, get_measure
 from metricwise.measures.base import CountsTable
 from metricwise.progress import show_progress
+from metricwise.raw_inputs import check_samples
 
 _DEFAULT_CAPACITY = 0.1
 
@@ -343,7 +344,7 @@ class TriageClassifier(RoutesGroups, MetaEstimatorMixin, ThresholdedClassifier):
     # ------------------------------------------------------------------------------------------------------ prediction
 
     def _scores(self, X: Any) -> Floats:
-        return self._task.scores(self.estimator_, X)
+        return self._task.scores(self.estimator_, check_samples(X))
 
     def decision_function(self, X: Any) -> Floats:
         """Return how far scores are outside the thresholds.
@@ -392,7 +393,7 @@ class TriageClassifier(RoutesGroups, MetaEstimatorMixin, ThresholdedClassifier):
             Probabilities of the negative and the positive class, in the order of ``classes_``.
         """
         check_is_fitted(self, "measure_")
-        return self._task.learner_probabilities(self.estimator_, X)
+        return self._task.learner_probabilities(self.estimator_, check_samples(X))
 
     def needs_review(self, X: Any) -> Mask:
         """Return which samples a person has to review.

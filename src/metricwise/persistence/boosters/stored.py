@@ -17,6 +17,7 @@ from metricwise._typing import Labels
 from metricwise.persistence.boosters.links import compute_probabilities
 from metricwise.persistence.boosters.samples import CatBoostSamples, LightGBMSamples, XGBoostSamples
 from metricwise.persistence.boosters.trees import NodeTrees, ObliviousTrees
+from metricwise.raw_inputs import check_sparse
 
 _SAMPLES_AT_ONCE = 8192  # converted to dense arrays
 
@@ -147,7 +148,7 @@ class StoredBooster(ClassifierMixin, BaseEstimator):
         validate_data(self, X, reset=False, skip_check_array=True)
         if not sparse.issparse(X):
             return self.boosted_trees_.predict_proba(X)
-        samples, starts = X.tocsr(), range(0, max(X.shape[0], 1), _SAMPLES_AT_ONCE)
+        samples, starts = check_sparse(X).tocsr(), range(0, max(X.shape[0], 1), _SAMPLES_AT_ONCE)
         return np.vstack([self.boosted_trees_.predict_proba(samples[k : k + _SAMPLES_AT_ONCE]) for k in starts])
 
     def predict(self, X: Any) -> Labels:

@@ -36,6 +36,7 @@ from metricwise.estimators.wrappers.adapted.inputs import ADAPTED, Inputs, check
 from metricwise.measures import Measure, get_measure
 from metricwise.measures.base import show_value
 from metricwise.progress import show_progress
+from metricwise.raw_inputs import check_samples
 from metricwise.registry import check_trainable
 from metricwise.results import Result
 
@@ -354,7 +355,7 @@ class AdaptedSVC(RoutesGroups, MetaEstimatorMixin, ThresholdedClassifier, NamedE
     def _validate_samples(self, X: Any, reset: bool) -> tuple[Any, Any]:
         """Return the samples for the inputs, and the raw features of the machine, None if it has none."""
         if not (self.use_features or self._uses_default_inputs):
-            return X, None
+            return check_samples(X), None
         checked = validate_columns(self, X, reset, missing=bool(get_tags(self).input_tags.allow_nan))
         refuse_huge_numbers(checked, getattr(self, "feature_names_in_", None))
         # The user's inputs may select the columns of a data frame by name.
