@@ -1,4 +1,4 @@
-"""Tiny samples that are awkward: ties, copies, constant columns, extreme scales, one class, weights."""
+"""Tiny samples that are awkward: ties, copies, constant columns, extreme scales, one class, weights, odd matrices."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from random import Random
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from fuzzing.cases import make_generator
 
@@ -36,6 +37,31 @@ def draw_samples(random: Random, most_samples: int) -> dict[str, Any]:
 
 
 Matrix = np.ndarray[Any, np.dtype[np.float64]]
+
+
+def repeat_entries(X: Matrix) -> Any:
+    """Return a CSR matrix that holds every value in two halves, in columns that do not rise."""
+    n_rows, n_columns = X.shape
+    columns = np.tile(np.r_[np.arange(n_columns)[::-1], np.arange(n_columns)], n_rows)
+    halves = np.hstack([X[:, ::-1], X]).ravel() / 2.0
+    return sparse.csr_matrix((halves, columns, np.arange(n_rows + 1) * 2 * n_columns), shape=X.shape)
+
+
+def draw_damage(random: Random) -> dict[str, Any]:
+    """Return the format of a sparse matrix, and which of its positions is replaced by one outside of its shape."""
+    form = random.choice(["csr", "csc", "coo", "bsr"])
+    part = random.choice(["row", "col"] if form == "coo" else ["indices", "indptr"])
+    return {"form": form, "part": part, "at": random.random(), "value": random.choice([-1, 1, 40]) * 10**8 // 4}
+
+
+def damage_entries(X: Matrix, damage: dict[str, Any]) -> Any:
+    """Return a sparse matrix with a position outside of its shape; None if it has no entries."""
+    matrix = getattr(sparse, f"{damage['form']}_matrix")(X)
+    if not matrix.nnz:
+        return None
+    positions = getattr(matrix, damage["part"])
+    positions[int(damage["at"] * positions.size)] = damage["value"]
+    return matrix
 
 
 def _make_constant(X: Matrix, random: Random) -> Matrix:

@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics.pairwise import pairwise_kernels
 
 import metricwise as mw
-from fuzzing.awkward_data import draw_samples
+from fuzzing.awkward_data import damage_entries, draw_damage, draw_samples, repeat_entries
 from fuzzing.brute_force import (
     MOST_SAMPLES,
     compute_reference,
@@ -82,7 +83,7 @@ def _prepare() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for name in (*DRAWN, *_FREQUENT):
-            for form in ("dense", "sparse", "float32"):
+            for form in ("dense", "sparse", "repeated", "float32"):
                 model = _make_model(_draw_model(random, name))
                 if not isinstance(attempt(model.fit, _FORMS[form](X), y), Exception):
                     model.predict(_FORMS[form](X))
@@ -90,8 +91,9 @@ def _prepare() -> None:
 
 def _make_case(random: Random) -> Case:
     model = _draw_model(random, random.choice([*_FREQUENT, *DRAWN]))
-    form = random.choice(["dense", "dense", "float32", "sparse", "columns"])
-    return model | {"form": form} | draw_samples(random, MOST_SAMPLES)
+    form = random.choice(["dense", "dense", "float32", "sparse", "repeated", "compressed columns", "columns"])
+    damage = draw_damage(random) if random.random() < 0.2 else None
+    return model | {"form": form, "damage": damage} | draw_samples(random, MOST_SAMPLES)
 
 
 def _draw_model(random: Random, name: str) -> Case:
@@ -118,6 +120,8 @@ def _check(case: Case, folder: Path) -> str:
     if isinstance(attempt(model.fit, samples, y, sample_weight=weights), Exception):
         return "refused"
     what = f"{case['estimator']} {case['parameters']['measure']}"
+    if case.get("damage") is not None:
+        _check_refusals(what, model, damage_entries(X, case["damage"]), y)
     _check_predictions(what, model, samples, y, weights)
     entry = entry_of(model)
     if entry is not None and entry.has_certificate and not isinstance(model.result_, list):
@@ -131,8 +135,24 @@ _FORMS: dict[str, Callable[[Any], Any]] = {
     "dense": np.ascontiguousarray,
     "float32": lambda X: np.clip(X, -1e37, 1e37).astype(np.float32),
     "sparse": sparse.csr_matrix,
+    "repeated": repeat_entries,
+    "compressed columns": sparse.csc_matrix,
     "columns": np.asfortranarray,
 }
+
+
+def _check_refusals(what: str, model: Any, damaged: Any, y: Any) -> None:
+    """No function reads a sparse matrix that has positions outside of its shape."""
+    if damaged is None:
+        return
+    calls: list[Callable[[], Any]] = [lambda: model.predict(damaged), lambda: model.score(damaged, y)]
+    entry = entry_of(model)
+    if entry is not None and entry.has_certificate:
+        calls.append(lambda: mw.certify(model, damaged, y))
+    calls.append(lambda: clone(model).fit(damaged, y))
+    for call in calls:
+        if not isinstance(attempt(call), ValueError):
+            raise Finding(f"{what}: a sparse matrix with positions outside of its shape is read")
 
 
 # --------------------------------------------------------------------------------------------------------- predictions
@@ -193,6 +213,7 @@ def _bound_score_error(model: Any, samples: Any) -> float:
     if getattr(model, "kernel", "linear") == "linear":
         return 0.0
     settings = {"gamma": model.gamma_, "degree": model.degree, "coef0": model.coef0}
+    samples = samples.toarray() if sparse.issparse(samples) else samples
     values = pairwise_kernels(samples, metric=model.kernel, filter_params=True, **settings)
     largest = float(np.abs(values).max()) + getattr(model, "intercept_scaling", 0.0) ** 2
     error = 4.0 * len(values) * np.finfo(np.float64).eps * float(np.abs(model.dual_coef_).sum()) * largest
