@@ -19,10 +19,12 @@ from typing import TYPE_CHECKING, Any
 
 from metricwise.io.errors import ModelFileError
 from metricwise.persistence.fingerprints import fingerprint
+from metricwise.persistence.importing import ImportFailedError
 
 if TYPE_CHECKING:
     from metricwise.persistence.container import Container
     from metricwise.persistence.given_measures import GivenMeasures
+    from metricwise.persistence.tree_reader import TreeReader
 
 __all__ = ["ModelDescription", "ModelFileError", "describe", "fingerprint", "load", "save"]
 
@@ -200,26 +202,29 @@ def load(path: PathLike, *, measure: Any = None) -> Any:
     """
     from metricwise.persistence.container import open_container
     from metricwise.persistence.given_measures import GivenMeasures
+    from metricwise.persistence.tree_reader import TreeReader  # before the file, which no failure to import is due to
 
     given = GivenMeasures(measure)
     with _name_file_in_errors(path), open_container(Path(path)) as file:
         header = _read_header(file)
-        model = _read_model(path, file, header, given)
+        reader = TreeReader(file.read_array, header["format"], given.restore)
+        model = _read_model(path, file, header, given, reader)
     versions = header["versions"]
     if versions["scikit-learn"] != _get_versions()["scikit-learn"]:
         warnings.warn(f"{os.fspath(path)}: {_describe_change(versions)}", UserWarning, stacklevel=2)
     return model
 
 
-def _read_model(path: PathLike, file: Container, header: dict[str, Any], given: GivenMeasures) -> Any:
+def _read_model(
+    path: PathLike, file: Container, header: dict[str, Any], given: GivenMeasures, reader: TreeReader
+) -> Any:
     """Return the model of a file, with the measures that a user gives; an error names what to do."""
     from sklearn.base import BaseEstimator
 
     from metricwise.persistence.given_measures import OtherMeasureError
-    from metricwise.persistence.tree_reader import TreeReader
 
     try:
-        model = TreeReader(file.read_array, header["format"], given.restore).read(file.read_tree()["entries"])
+        model = reader.read(file.read_tree()["entries"])
         given.check_all_used()
     except OtherMeasureError as error:
         raise ModelFileError(str(path), str(error)) from error
@@ -305,7 +310,7 @@ def _name_file_in_errors(path: PathLike) -> Iterator[None]:
     """Convert any error about the content of a file into one that names the file."""
     try:
         yield
-    except ModelFileError:
+    except (ModelFileError, ImportFailedError):
         raise
     except OSError as error:
         raise ModelFileError(str(path), f"it cannot be read ({error.strerror or error}): check the path") from error

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+from metricwise.persistence.importing import name_import_failures
 from metricwise.persistence.names import OWN, find_value, get_name, is_own, make_table, refuse
 from metricwise.persistence.schemas import SCHEMAS
 from metricwise.registry import entry_of
@@ -37,7 +38,8 @@ def find_class(name: Any) -> Any:
     """Return the class that a model file names; ValueError if files must not name it."""
     if not isinstance(name, str) or not is_own(name):
         return find_value(name, CLASSES)
-    cls = _find_own_class(name.removeprefix(OWN))
+    with name_import_failures(name[:100]):
+        cls = _find_own_class(name.removeprefix(OWN))
     if cls is None:
         raise refuse(name)
     return cls

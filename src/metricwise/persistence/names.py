@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import Any
 
 from metricwise._sklearn import HELD_LOSSES
+from metricwise.persistence.importing import name_import_failures
 
 # Types and functions that are parameters. Each function is one of arrays and nothing else.
 _VALUES = {
@@ -64,7 +65,9 @@ def find_value(name: Any, table: Table) -> Any:
     module, _, last = str(name).rpartition(".")
     if not isinstance(name, str) or last not in table.get(module, ()):
         raise refuse(name)
-    return getattr(import_module(module), last)
+    with name_import_failures(module):
+        home = import_module(module)
+    return getattr(home, last)
 
 
 def refuse(name: Any) -> ValueError:
