@@ -28,11 +28,11 @@ def parse_bytes(limit: int | str) -> int:
     (1500000000, 2048, 1000000)
     """
     found = _SIZE.fullmatch(limit) if isinstance(limit, str) else None
-    size: Decimal | Integral | int = 0
+    size: Decimal | int = 0
     if found is not None:
         size = Decimal(found[1]) * _UNITS[(found[2] or "").upper()]
     elif isinstance(limit, Integral) and not isinstance(limit, bool):
-        size = limit
+        size = int(limit)
     if 1 <= size <= sys.maxsize:
         return int(size)
     raise ValueError(f"memory_limit must be a number of bytes or text such as '800MB' or '2GiB', got {limit!r}")

@@ -205,8 +205,8 @@ def atomic_file(path: Path, *, sequential: bool = False) -> Iterator[BinaryIO]:
     """
     target = _locate(path, sequential)
     if target.is_special:
-        with name_full_disk(path), open(path, "wb") as file:
-            yield file
+        with name_full_disk(path), open(path, "wb") as special:
+            yield special
         return
     remove_abandoned(target.path)
     temporary, file = _create(target)

@@ -45,7 +45,8 @@ def kernel(function: Any = None, **options: Any) -> Any:
         return partial(kernel, **options)
     compiled = _compile(function, **options)
     if isinstance(compiled, Dispatcher):  # not with NUMBA_DISABLE_JIT
-        compiled._cache = _KernelCache(function)  # as its `enable_caching` does with numba's class
+        dispatcher: Any = compiled
+        dispatcher._cache = _KernelCache(function)  # as its `enable_caching` does with numba's class
     return compiled
 
 
