@@ -16,6 +16,7 @@ from metricwise import (
     PartialAuc,
     PlugInClassifier,
     Profit,
+    Share,
     STAMPClassifier,
     TwoWayPartialAuc,
     adapt_prior,
@@ -70,6 +71,7 @@ LOGISTIC = PlugInClassifier(LogisticRegression(), "f1").fit(X, Y)
     "call",
     [
         lambda: PartialAuc("a"),
+        lambda: Share(np.array(0.5)),
         lambda: PartialAuc(None),
         lambda: PartialAuc(0, HUGE),
         lambda: TwoWayPartialAuc(HUGE, 0.5),
@@ -94,7 +96,7 @@ LOGISTIC = PlugInClassifier(LogisticRegression(), "f1").fit(X, Y)
     ],
 )
 def test_values_that_are_no_double_raise_a_clear_error(call):
-    words = "must be|must lie|is a probability|1/3: its entries must be|Fraction|no number|must have|beyond double"
+    words = "must be|must lie|is a probability|1/3: its entries must be|Fraction|no number|must have|beyond double|a share is one of"
     with pytest.raises(ValueError, match=words):
         call()
 

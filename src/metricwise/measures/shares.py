@@ -65,7 +65,7 @@ class Share(EvaluatesTable):
     name: str
 
     def __post_init__(self) -> None:
-        name = _SPELLINGS.get(self.name, self.name)
+        name = _SPELLINGS.get(self.name, self.name) if isinstance(self.name, str) else None
         if name not in _SHARES:
             raise ValueError(f"a share is one of {', '.join(SHARE_NAMES)}, got {self.name!r}")
         object.__setattr__(self, "name", name)
