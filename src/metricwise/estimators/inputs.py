@@ -17,7 +17,7 @@ from metricwise.designs.cluster.blocks import persist_blocks
 from metricwise.designs.cluster.source import DaskSource
 from metricwise.designs.finite import are_surely_within
 from metricwise.estimators.numbers import refuse_huge_numbers
-from metricwise.memory import available_bytes, format_megabytes
+from metricwise.memory import check_feature_memory
 from metricwise.raw_inputs import check_samples, read_labels
 from metricwise.registry import entries, join_names, trains_on
 
@@ -111,8 +111,8 @@ def validate_samples(
     if not (isinstance(y, str) or y is None):
         y = read_labels(y)
     refuse_empty_frame(X)
-    if reset:
-        _refuse_too_many_columns(X)
+    if reset and sparse.issparse(X):
+        check_feature_memory(X.shape[1], 8 * _LEAST_VECTORS)
     is_checked = largest is not None and _are_surely_within(X, largest)
     try:
         with np.errstate(invalid="ignore"):  # scikit-learn adds up all values, which may overflow in both directions
@@ -144,19 +144,6 @@ def validate_samples(
         values = valid[0] if isinstance(valid, tuple) else valid
         refuse_huge_numbers(values, getattr(estimator, "feature_names_in_", None), largest)
     return valid
-
-
-def _refuse_too_many_columns(X: Any) -> None:
-    """Raise a MemoryError if the vectors of training, with a number for each column of a sparse matrix, do not fit."""
-    if not sparse.issparse(X):
-        return
-    needed, room = 8 * _LEAST_VECTORS * X.shape[1], available_bytes()
-    if needed > room:
-        raise MemoryError(
-            f"X has {X.shape[1]} columns, for which training needs {format_megabytes(needed)} of memory, however few "
-            f"entries are stored, and {format_megabytes(room)} are available: drop the empty columns, or map the "
-            "columns to fewer ones (FeatureHasher)"
-        )
 
 
 def _are_surely_within(X: Any, largest: float) -> bool:
