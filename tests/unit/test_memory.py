@@ -68,7 +68,9 @@ def test_available_memory_is_at_most_the_total():
     assert 0 < available_bytes() <= psutil.virtual_memory().total
 
 
-@pytest.mark.parametrize("text", ["", "much", "-1GB", "1XB", "0GB", "²GB", "9" * 400 + "GB", 10**30, 0, True, None, 1.5])
+@pytest.mark.parametrize(
+    "text", ["", "much", "-1GB", "1XB", "0GB", "²GB", "9" * 400 + "GB", 10**30, 0, True, None, 1.5]
+)
 def test_invalid_amounts_raise(text):
     with pytest.raises(ValueError, match="memory_limit must be a number of bytes or text such as '800MB'"):
         parse_bytes(text)
