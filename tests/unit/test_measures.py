@@ -313,7 +313,7 @@ def test_areas_that_rounding_decides_are_refused(make):
     y, scores = [1, 1, 1, 0, 0, 0], [0.9, 0.4, 0.7, 0.3, 0.8, 0.1]
     assert 0.0 <= make(1.1e-9).score(y, scores) <= 1.0
     for width in (9e-10, 1.2e-16, 0.0):
-        with pytest.raises(ValueError, match="fpr|tpr"):
+        with pytest.raises(ValueError, match=r"fpr|tpr"):
             make(width)
 
 
