@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import pathlib
@@ -19,6 +20,7 @@ import metricwise.io
 from metricwise import MultivariateSVC
 from metricwise.designs import make_design
 from metricwise.designs.disk_views import TransformedSamples
+from metricwise.io import binary_cache
 from metricwise.io.arrays import load_array, locate_npy, locate_npz_member
 from metricwise.io.binary_cache import convert_once
 from metricwise.io.blocks import DenseLayout, SparseLayout
@@ -240,6 +242,42 @@ def test_a_conversion_finished_by_another_process_is_used(tmp_path):
     found = convert_once(str(path), {}, None, ["X"], write_slowly)
     assert found.arrays == faster[0].arrays and list_folders(tmp_path) == [found.folder]
     assert load_array(found.arrays["X"])[0, 0] == 1.0
+
+
+def test_a_folder_that_another_process_publishes_at_the_same_moment_stays(tmp_path, monkeypatch):
+    path, options = write_samples(tmp_path, "csv")
+    check, faster = binary_cache._open_folder, []
+
+    def check_too_early(folder, *rest):
+        try:
+            return check(folder, *rest)
+        except FileNotFoundError:
+            monkeypatch.setattr(binary_cache, "_open_folder", check)
+            faster.append(metricwise.io.open(path, **options))
+            raise
+
+    monkeypatch.setattr(binary_cache, "_open_folder", check_too_early)
+    samples = metricwise.io.open(path, **options)
+    for each in [samples, *faster]:
+        np.testing.assert_array_equal(join_blocks(each), X)
+    assert len(list_folders(tmp_path)) == 1
+
+
+@pytest.mark.parametrize("code", [errno.EMFILE, errno.EACCES, errno.EIO])
+def test_an_error_of_the_system_is_no_damage_of_a_converted_folder(code, tmp_path, monkeypatch):
+    path, options = write_samples(tmp_path, "csv")
+    samples = metricwise.io.open(path, **options)
+
+    def fail(name, kinds):
+        if ".partial" in name:
+            return locate_npy(name, kinds)
+        raise OSError(code, os.strerror(code), name)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(binary_cache, "locate_npy", fail)
+        with pytest.raises(OSError, match=os.strerror(code)):
+            metricwise.io.open(path, **options)
+    np.testing.assert_array_equal(join_blocks(samples), X)
 
 
 def damage_text(file, before, after):

@@ -42,6 +42,8 @@ _LOG = logging.getLogger("metricwise")
 _VERSION = 2
 _ABOUT = "about.json"
 _ABANDONED_AFTER = 3600.0  # seconds without a change: no process is writing to an unfinished folder any more
+# Any other OSError, as of too many open files, says nothing about the files of a folder.
+_DAMAGE = (ValueError, FileNotFoundError, NotADirectoryError, IsADirectoryError)
 _COPIED_NUMBERS = 2**20  # numbers converted together
 
 Writer = Callable[[Path], dict[str, Any]]
@@ -90,9 +92,9 @@ def convert_once(
     if folder.is_dir():
         try:
             return _open_folder(folder, source, names)
-        except (OSError, ValueError) as error:
+        except _DAMAGE as error:
             _LOG.warning("%s is converted anew: its converted copy is damaged (%s)", path, error)
-    partial = home / f".{folder.name}.{secrets.token_hex(8)}{PARTIAL}"
+    partial = _name_partial(folder)
     try:
         home.mkdir(parents=True, exist_ok=True)
         partial.mkdir()
@@ -107,10 +109,10 @@ def convert_once(
         if [os.path.abspath(path), *read_stamp(path)] != source:
             raise ValueError(f"{path} has changed while it was converted: open it again when it is complete")
         with name_full_disk(folder):
-            written = {name: _describe(_locate(partial, name)) for name in names}
+            written = {name: _describe_array(_locate_array(partial, name)) for name in names}
             about = {"facts": facts, "source": source, "arrays": written}
             with builtins.open(partial / _ABOUT, "w", encoding="utf-8") as file:
-                json.dump({"about": about, "checksum": _sum(about)}, file)
+                json.dump({"about": about, "checksum": _compute_checksum(about)}, file)
             _flush_to_disk(partial)
         converted = _publish(partial, folder, source, names)
     except BaseException:
@@ -130,13 +132,13 @@ def _check_cache(cache: Any) -> Path:
 
 
 def _open_folder(folder: Path, source: list[Any], names: Sequence[str]) -> ConvertedFile:
-    """Return the arrays of a folder; raise a ValueError or OSError unless they are as they were written."""
+    """Return the arrays of a folder; raise one of ``_DAMAGE`` unless they are as they were written."""
     about = _read_about(folder)
     if about["source"] != source:
         raise ValueError(f"{_ABOUT} is about another file")
-    arrays = {name: _locate(folder, name) for name in names}
+    arrays = {name: _locate_array(folder, name) for name in names}
     for name, array in arrays.items():
-        if about["arrays"].get(name) != _describe(array):
+        if about["arrays"].get(name) != _describe_array(array):
             raise ValueError(f"{name}.npy is not the array that was written")
     return ConvertedFile(folder, arrays, about["facts"])
 
@@ -146,22 +148,22 @@ def _read_about(folder: Path) -> dict[str, Any]:
     try:
         content = json.loads((folder / _ABOUT).read_text(encoding="utf-8"))
         about: dict[str, Any] = content["about"]
-        if content["checksum"] == _sum(about):
+        if content["checksum"] == _compute_checksum(about):
             return about
     except (ValueError, LookupError, TypeError, RecursionError):  # no JSON, or JSON of anything else
         pass
     raise ValueError(f"{_ABOUT} is damaged")
 
 
-def _sum(about: dict[str, Any]) -> str:
+def _compute_checksum(about: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
 
 
-def _locate(folder: Path, name: str) -> StoredArray:
+def _locate_array(folder: Path, name: str) -> StoredArray:
     return locate_npy(str(folder / f"{name}.npy"), LABEL_KINDS)
 
 
-def _describe(array: StoredArray) -> list[Any]:
+def _describe_array(array: StoredArray) -> list[Any]:
     """Return type, shape and size of the file of an array, as they come back from JSON."""
     return [array.dtype.str, list(array.shape), array.stamp[0]]
 
@@ -172,21 +174,43 @@ def _flush_to_disk(folder: Path) -> None:
             os.fsync(file.fileno())
 
 
+def _name_partial(folder: Path) -> Path:
+    """Return a name beside a folder that no other process uses, for an unfinished or a discarded folder."""
+    return folder.with_name(f".{folder.name}.{secrets.token_hex(8)}{PARTIAL}")
+
+
 def _publish(partial: Path, folder: Path, source: list[Any], names: Sequence[str]) -> ConvertedFile:
-    """Give a complete folder its name, unless another process was faster; a damaged folder of that name is replaced."""
+    """Give a complete folder its name, unless another process was faster; a damaged folder of that name is replaced.
+
+    A folder of that name is never removed before it was found damaged: another process may be reading it.
+    """
     try:
-        found = _open_folder(folder, source, names)
-        shutil.rmtree(partial, ignore_errors=True)
-        return found
-    except (OSError, ValueError):
-        shutil.rmtree(folder, ignore_errors=True)
+        os.rename(partial, folder)
+    except OSError:
+        if not folder.is_dir():
+            raise
+        try:
+            found = _open_folder(folder, source, names)
+        except _DAMAGE:
+            _replace_damaged(partial, folder)
+        else:
+            shutil.rmtree(partial, ignore_errors=True)
+            return found
+    return _open_folder(folder, source, names)
+
+
+def _replace_damaged(partial: Path, folder: Path) -> None:
+    """Give a complete folder the name of a damaged one, which is removed."""
+    damaged = _name_partial(folder)
+    with suppress(FileNotFoundError):  # another process has set it aside
+        os.rename(folder, damaged)
     try:
         os.rename(partial, folder)
     except OSError:
         if not folder.is_dir():
             raise
         shutil.rmtree(partial, ignore_errors=True)  # another process was faster
-    return _open_folder(folder, source, names)
+    shutil.rmtree(damaged, ignore_errors=True)
 
 
 def _remove_stale(home: Path, folder: Path, source: list[Any]) -> None:
