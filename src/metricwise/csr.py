@@ -7,10 +7,11 @@ is zero, and it takes their differences, which overflow.
 from __future__ import annotations
 
 import numpy as np
+from scipy import sparse
 
 from metricwise._typing import Labels
 
-_AT_ONCE = 2**16  # entries that are compared, which fit into the cache
+_ENTRIES_PER_BLOCK = 2**16  # entries that are compared, which fit into the cache
 
 
 def check_csr_arrays(data: Labels, indices: Labels, indptr: Labels, shape: tuple[int, int]) -> None:
@@ -47,7 +48,7 @@ def check_csr_arrays(data: Labels, indices: Labels, indptr: Labels, shape: tuple
 
 
 def is_canonical(indices: Labels, indptr: Labels) -> bool:
-    """Return whether the columns of every row rise, so that none is repeated; of arrays that have been checked.
+    """Return whether a valid matrix in compressed rows has columns that rise in every row, so that none is repeated.
 
     Examples
     --------
@@ -57,8 +58,25 @@ def is_canonical(indices: Labels, indptr: Labels) -> bool:
     """
     begins = indptr[:-1][indptr[1:] > indptr[:-1]][1:]  # of the rows with entries, the first of them left out
     n_begins = int(np.count_nonzero(indices[begins] <= indices[begins - 1]))
-    parts = (indices[start : start + _AT_ONCE + 1] for start in range(0, indices.size, _AT_ONCE))
+    parts = (indices[start : start + _ENTRIES_PER_BLOCK + 1] for start in range(0, indices.size, _ENTRIES_PER_BLOCK))
     return sum(int(np.count_nonzero(part[1:] <= part[:-1])) for part in parts) == n_begins
+
+
+def has_repeats(indices: Labels, indptr: Labels, n_columns: int) -> bool:
+    """Return whether a valid matrix in compressed rows, in any order, has two entries at one position.
+
+    Takes time and memory in proportion to the entries and the columns: a transposition lists the rows of every column
+    in their order, and keeps the repeated ones next to each other.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> has_repeats(np.array([2, 0]), np.array([0, 2]), 3), has_repeats(np.array([2, 0, 2]), np.array([0, 3]), 3)
+    (False, True)
+    """
+    positions = (np.zeros(indices.size, dtype=np.int8), indices, indptr)
+    by_column = sparse.csr_array(positions, shape=(indptr.size - 1, n_columns)).tocsc()
+    return not is_canonical(by_column.indices, by_column.indptr)
 
 
 def find_largest(indices: Labels) -> int:

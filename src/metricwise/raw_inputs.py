@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from metricwise._typing import Mask
-from metricwise.csr import check_csr_arrays, find_largest, is_canonical
+from metricwise.csr import check_csr_arrays, find_largest, has_repeats, is_canonical
 
 _COMPRESSED = ("csr", "csc")
 _INDEX_TYPES = (np.int32, np.int64)
@@ -38,11 +38,11 @@ def check_samples(X: Any, name: str = "X") -> Any:
 
 
 def check_sparse(matrix: Any, name: str = "X") -> Any:
-    """Return a sparse matrix whose entries lie within its shape; a copy with their sums if positions are repeated.
+    """Return a sparse matrix whose entries lie within its shape; a sorted copy with their sums if some are repeated.
 
     SciPy does not check the positions in arrays that a matrix is made of, or that were changed later, and compiled code
     follows them. Sums of squares and of absolute values need one entry per position. Other inputs than sparse matrices
-    are returned as they are.
+    are returned as they are. The columns of a row may have any order.
 
     Examples
     --------
@@ -69,7 +69,9 @@ def check_sparse(matrix: Any, name: str = "X") -> Any:
 
 
 def read_labels(y: Any, name: str = "y") -> Any:
-    """Return labels that scikit-learn can read: of a sparse matrix a valid one, of NumPy's new texts the usual ones.
+    """Return labels that scikit-learn can read.
+
+    A sparse matrix is checked, and NumPy's StringDType becomes text of fixed width.
 
     Raises
     ------
@@ -104,18 +106,25 @@ def _refuse_missing(is_missing: Mask, name: str) -> None:
 
 
 def _read_compressed(matrix: Any) -> Any:
-    """Return a valid CSR or CSC matrix without repeated entries."""
+    """Return a valid CSR or CSC matrix without repeated entries, in the order in which they are given."""
     data, indices, indptr = matrix.data, matrix.indices, matrix.indptr
     n_entries = int(indptr[-1])
     if n_entries < indices.size and n_entries >= 0:  # entries after the last one are not used
         data, indices = data[:n_entries], indices[:n_entries]
     is_csr = matrix.format == "csr"
-    check_csr_arrays(data, indices, indptr, matrix.shape if is_csr else matrix.shape[::-1])
+    shape = matrix.shape if is_csr else matrix.shape[::-1]
+    check_csr_arrays(data, indices, indptr, shape)
     if indices.dtype != indptr.dtype or indices.dtype not in _INDEX_TYPES:  # few types have compiled functions
         indices, indptr = indices.astype(np.int64), indptr.astype(np.int64)
     if any(new is not old for new, old in ((data, matrix.data), (indices, matrix.indices))):
-        matrix = _make(matrix, (data, indices, indptr))
-    return matrix if is_canonical(indices, indptr) else _sum_repeated(matrix)
+        matrix = _rebuild(matrix, (data, indices, indptr))
+    if is_canonical(indices, indptr):
+        return matrix
+    # With more columns than entries, sorting is cheaper than a search by column. If SciPy takes the entries as sorted,
+    # some are repeated, or they were changed later and SciPy must no longer rely on their order.
+    if shape[1] <= indices.size and not matrix.has_sorted_indices and not has_repeats(indices, indptr, shape[1]):
+        return matrix
+    return _sum_repeated(matrix)
 
 
 def _sum_repeated(matrix: Any) -> Any:
@@ -142,14 +151,14 @@ def _read_blocks(matrix: Any) -> Any:
 
 
 def _read_coordinates(matrix: Any) -> Any:
-    """Return a valid COO matrix of which nothing is noted about repeated entries."""
+    """Return a valid COO matrix without SciPy's canonical flag."""
     coordinates = matrix.coords if hasattr(matrix, "coords") else (matrix.row, matrix.col)
     for positions, size, axis in zip(coordinates, matrix.shape, ("row", "col"), strict=True):
         if positions.ndim != 1 or positions.dtype.kind not in "iu" or positions.size != matrix.data.size:
             raise ValueError(f"{axis} must have a whole number for each entry of data")
         if positions.size and find_largest(positions) >= size:
             raise ValueError(f"{axis} must be from 0 to {size - 1}")
-    return _make(matrix, (matrix.data, tuple(coordinates)))
+    return _rebuild(matrix, (matrix.data, tuple(coordinates)))
 
 
 def _read_diagonals(matrix: Any) -> Any:
@@ -197,7 +206,7 @@ _READERS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def _make(like: Any, arrays: Iterable[Any]) -> Any:
+def _rebuild(like: Any, arrays: Iterable[Any]) -> Any:
     """Return a matrix or array of the same format, of other arrays that are not copied."""
     family = sparse.sparray if isinstance(like, sparse.sparray) else sparse.spmatrix
     kind = getattr(sparse, f"{like.format}_{'array' if family is sparse.sparray else 'matrix'}")
@@ -208,7 +217,8 @@ def check_frame(X: Any, name: str = "X") -> None:
     """Raise a ValueError if a data frame is lazy or has two columns of one name."""
     if hasattr(X, "collect_schema") and hasattr(X, "lazy") and hasattr(X, "collect"):  # polars
         raise ValueError(f"{name} is a lazy data frame, which has not been read yet: pass {name}.collect()")
-    names = list(getattr(X, "column_names", getattr(X, "columns", ())))  # of pyarrow tables; of others
+    columns = getattr(X, "column_names", getattr(X, "columns", ()))  # of pyarrow tables; of others
+    names = list(columns) if isinstance(columns, Iterable) else []  # others than data frames have such attributes, too
     if len(set(names)) < len(names):
         repeated = next(one for one in names if names.count(one) > 1)
         raise ValueError(f"{name} has {names.count(repeated)} columns with the name {repeated!r}: rename or drop one")

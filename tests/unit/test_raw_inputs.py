@@ -9,7 +9,8 @@ from scipy import sparse
 
 import metricwise
 from metricwise import AUCSVC, FeatureSelectingSVC, MultivariateSVC, STAMPClassifier, certify, memory
-from metricwise.csr import is_canonical
+from metricwise.csr import has_repeats, is_canonical
+from metricwise.persistence.fingerprints import fingerprint
 from metricwise.raw_inputs import check_samples, check_sparse, read_labels
 
 RNG = np.random.default_rng(0)
@@ -62,6 +63,39 @@ def test_canonical_matrices_are_recognised():
             indptr = np.cumsum([0, *map(len, columns)])
             expected = all(np.all(np.diff(row) > 0) for row in columns)
             assert is_canonical(np.concatenate(columns), indptr) == expected
+            expected = any(len(set(row)) < len(row) for row in columns)
+            assert has_repeats(np.concatenate(columns), indptr, 3) == expected
+
+
+@pytest.mark.parametrize("form", ["csr_matrix", "csr_array", "csc_matrix", "csc_array"])
+def test_unsorted_entries_that_are_not_repeated_are_not_copied(form):
+    matrix = getattr(sparse, form)(X)
+    lines = zip(matrix.indptr, matrix.indptr[1:], strict=False)
+    order = np.concatenate([np.arange(begin, end)[::-1] for begin, end in lines])
+    unsorted = type(matrix)((matrix.data[order], matrix.indices[order], matrix.indptr), shape=X.shape)
+    assert check_sparse(unsorted) is unsorted and np.array_equal(unsorted.toarray(), X)
+    assert fingerprint(unsorted) == fingerprint(matrix)
+    unsorted.has_sorted_indices = True  # as SciPy notes of matrices whose arrays are changed later
+    assert is_canonical(check_sparse(unsorted).indices, matrix.indptr)
+
+
+def test_repeated_entries_of_very_many_columns_are_added():
+    n_columns = 2**31 - 1
+    matrix = sparse.csr_matrix(([1.0, 2.0, 4.0], [n_columns - 1, 0, n_columns - 1], [0, 3]), shape=(1, n_columns))
+    found = check_sparse(matrix)
+    assert found.indices.tolist() == [0, n_columns - 1] and found.data.tolist() == [2.0, 5.0]
+
+
+def test_attributes_that_are_no_names_of_columns_pass():
+    class Samples(np.ndarray):
+        columns = None
+
+        def column_names(self): ...
+
+    samples = X.view(Samples)
+    assert check_samples(samples) is samples
+    del Samples.column_names
+    assert check_samples(samples) is samples
 
 
 @pytest.mark.parametrize(

@@ -41,6 +41,8 @@ def fingerprint(data: Any) -> dict[str, Any]:
     digest = hashlib.sha256()
     if sparse.issparse(data):
         matrix = check_sparse(data, "data").tocsr()
+        if not matrix.has_sorted_indices:  # equal matrices have equal fingerprints
+            matrix = matrix.sorted_indices()
         for part in (matrix.data, matrix.indices.astype(np.int64), matrix.indptr.astype(np.int64)):
             _update(digest, part)
         return {"shape": list(data.shape), "dtype": f"sparse {data.dtype}", "sha256": digest.hexdigest()}
