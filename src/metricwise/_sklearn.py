@@ -58,8 +58,9 @@ TREE_MODULE = "sklearn.tree._tree"
 # Where the searches over parameters are defined, which model files refuse in favour of their best estimator.
 SEARCH_MODULE = "sklearn.model_selection._search"
 
-# Beyond, products of weights vanish, or one sample is lost in the total by rounding.
-_LEAST_WEIGHT, _LEAST_SHARE, LARGEST_TOTAL_WEIGHT = 1e-50, 1e-12, 1e14
+# Of the weights that are not zero, the second in relation to the largest: products of smaller ones vanish.
+_LEAST_WEIGHT, _LEAST_SHARE = 1e-50, 1e-12
+LARGEST_TOTAL_WEIGHT = 1e14  # of all samples: in larger totals one sample is lost by rounding
 
 
 def check_sample_weight(sample_weight: Any, X: Any, *, allow_all_zero_weights: bool = False) -> NDArray[np.float64]:
