@@ -68,7 +68,7 @@ def unstaked_share(n_outcomes: int) -> float:
     return 1.0 / (1.0 + math.log(n_outcomes + 1.0))
 
 
-def check_room(n_seen: int, n_more: int) -> None:
+def check_countable(n_seen: int, n_more: int) -> None:
     """Raise a ValueError if more outcomes are too many to be counted with those seen."""
     if n_seen + n_more > MOST_OUTCOMES:
         raise ValueError(

@@ -9,7 +9,7 @@ import numpy as np
 
 from metricwise._state import StoredState
 from metricwise._typing import Mask
-from metricwise.decisions.betting import LEAST_ALPHA, check_room
+from metricwise.decisions.betting import LEAST_ALPHA, check_countable
 from metricwise.decisions.binary import ThresholdRule
 from metricwise.decisions.class_outcomes import Kind, encode_class_outcomes
 from metricwise.decisions.group_constraints import separate_constraints
@@ -163,7 +163,7 @@ class GuaranteeMonitor:
             The monitor itself, so that calls can be chained.
         """
         labels, outcomes, n_given = self._encode(y_true, y_pred)
-        check_room(self.n_seen, n_given)
+        check_countable(self.n_seen, n_given)
         last = self._last if order is None else check_order(order, n_given, self._last)
         if scores is not None:
             self._bet_on_scores(scores, n_given)
@@ -210,7 +210,7 @@ class GuaranteeMonitor:
                 "as the guarantee, or leave the scores out"
             )
         checked = as_scores(scores, n_outcomes, None if self._kind == "binary" else len(self._labels))
-        check_room(self._scores.n_seen, len(checked))
+        check_countable(self._scores.n_seen, len(checked))
         self._scores.update(checked if self._points_up else -checked)
 
     @property

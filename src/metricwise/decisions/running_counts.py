@@ -132,7 +132,7 @@ class RunningCounts:
         """What brings samples since the last renewal, whose weights grow from one, to weights that end at one."""
         return float(self.forgetting.factor ** max(self.position - self.renewed_at - 1, 0))
 
-    def check_room(self, n_samples: int, weights: Floats | None) -> None:
+    def check_countable(self, n_samples: int, weights: Floats | None) -> None:
         """Raise a ValueError if more samples, of weights if they have any, are too many to be counted with these."""
         if self.position + n_samples > MOST_SAMPLES:
             raise ValueError(

@@ -233,7 +233,7 @@ class StreamState:
 
     # ----------------------------------------------------------------------------------------------------- landmarks
 
-    def check_room(self, n_samples: int) -> None:
+    def check_countable(self, n_samples: int) -> None:
         """Raise a ValueError if more samples cannot be counted: positions planned ahead are up to twice those seen."""
         most = max(getattr(self, name) for name, field in _SCHEMA.items() if field is COUNT)
         if most + n_samples > MOST / 2.0:

@@ -285,7 +285,7 @@ class StreamingClassifier(LinearClassifier):
             if model is None:
                 model = StreamModel(measure, classes, self._start(self._plan(measure), X, y, classes))
             for state in model.states:
-                state.check_room(X.shape[0])
+                state.check_countable(X.shape[0])
             plan = self._plan(model.measure)
             learn_chunk(plan.learner, model.states, self._make_chunk(classes, X, y, sample_weight))
         seconds = model.seconds + time.perf_counter() - started

@@ -211,7 +211,7 @@ def learn_samples(
     ValueError
         If the stream has too many samples or too much weight with these, or a learner's probabilities are not finite.
     """
-    model.decision.running.check_room(len(samples.y), samples.weights)
+    model.decision.running.check_countable(len(samples.y), samples.weights)
     begun, before = time.perf_counter(), model.seconds
     start, n_samples = 0, len(samples.y)
     while start < n_samples:
