@@ -193,6 +193,21 @@ def test_a_device_stays(tmp_path: Path) -> None:
     assert device.is_char_device() and list(tmp_path.iterdir()) == [device]
 
 
+@pytest.mark.skipif(not os.path.islink("/dev/stdout"), reason="needs descriptors that have names")
+def test_an_open_file_that_is_given_by_its_descriptor_keeps_its_content(tmp_path: Path) -> None:
+    log, link = tmp_path / "log", tmp_path / "link"
+    log.write_bytes(b"old ")
+    with log.open("ab") as file:
+        link.symlink_to(f"/dev/fd/{file.fileno()}")
+        for path in (link, Path(f"/proc/self/fd/{file.fileno()}")):
+            atomic.check_writable(path, sequential=True)
+            _write(path, sequential=True)
+            for write in (_write, atomic.check_writable):
+                with pytest.raises(OSError, match=r"is an open file, .*: give the path of a regular file"):
+                    write(path)
+    assert log.read_bytes() == b"old newnew" and link.is_symlink() and sorted(tmp_path.iterdir()) == [link, log]
+
+
 @pytest.mark.parametrize("letter", ["n", "é"])
 def test_every_legal_name_can_be_written(tmp_path: Path, letter: str) -> None:
     path = tmp_path / (letter * (255 // len(letter.encode())))

@@ -5,7 +5,8 @@ it, which ends with the process: one that nobody holds is left over from an inte
 the same target removes it. On a file system without locks, unfinished files of interrupted writers stay.
 
 A symbolic link stays, and the file that it points to is replaced. The new file has the permissions of the one it
-replaces. A device or a named pipe is never replaced.
+replaces. A device or a named pipe is never replaced, nor is a file that is open already and given by its descriptor,
+as /dev/stdout.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import errno
 import glob
 import hashlib
 import os
+import re
 import secrets
 import stat
 from collections.abc import Iterator
@@ -32,6 +34,8 @@ _DIGEST_DIGITS = 16  # in the names of unfinished files whose target has a long 
 _MOST_NAME_BYTES = 255  # of a file name, on nearly all file systems
 _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)  # the last on Windows alone
 _NO_ROOM = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC), None)  # None: from numpy, about the same
+_DESCRIPTORS = re.compile(r"/proc/[^/]+(/task/[^/]+)?/fd|/dev/fd")  # folders of the open files of processes
+_MOST_LINKS = 40  # that are followed, as Linux does
 _NO_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP)  # some network file systems
 
 
@@ -68,16 +72,37 @@ def _shorten_name(name: str) -> str:
     return encoded[: room - _DIGEST_DIGITS].decode(errors="ignore") + digest
 
 
+def _find_descriptor(path: Path) -> Path | None:
+    """Return the descriptor of an open file that a path leads to, such as /dev/stdout; None if it leads to another."""
+    for _ in range(_MOST_LINKS):
+        folder = os.path.realpath(path.parent)
+        if _DESCRIPTORS.fullmatch(folder):
+            return Path(folder, path.name)
+        if not path.is_symlink():
+            return None
+        path = Path(folder, os.readlink(path))
+    return None
+
+
+def _open_in_place(path: Path) -> BinaryIO:
+    """Open a device, a pipe or the open file of a descriptor for writing; nothing in a file is overwritten."""
+    descriptor = _find_descriptor(path)
+    if descriptor is None:
+        return open(path, "wb")
+    if descriptor.parent == Path(os.path.realpath("/proc/self/fd")):
+        return os.fdopen(os.dup(int(descriptor.name)), "wb")  # what the process prints to it later comes behind
+    return open(path, "ab")
+
+
 class _Target(NamedTuple):
-    """Where a file is written, and the status of what is there; None if nothing is."""
+    """Where a file is written, the status of what is there, None if nothing is, and whether it is written in place.
+
+    A device, a pipe and the open file of a descriptor are not replaced.
+    """
 
     path: Path
     found: os.stat_result | None
-
-    @property
-    def is_special(self) -> bool:
-        """Whether it is a device or a pipe, which is written to and not replaced."""
-        return self.found is not None and not stat.S_ISREG(self.found.st_mode)
+    is_special: bool
 
 
 def _locate(path: Path, sequential: bool) -> _Target:
@@ -89,16 +114,17 @@ def _locate(path: Path, sequential: bool) -> _Target:
         found = None
     if found is not None and stat.S_ISDIR(found.st_mode):
         raise IsADirectoryError(f"{str(path)!r} is a directory: give the path of a file")
-    if found is not None and not stat.S_ISREG(found.st_mode):
+    if found is not None and (not stat.S_ISREG(found.st_mode) or _find_descriptor(path)):
         if not sequential:
+            kind = "an open file" if stat.S_ISREG(found.st_mode) else "a device or a pipe"
             raise OSError(
-                f"{str(path)!r} is a device or a pipe, and this file is not written from start to end: give the path "
-                "of a regular file"
+                f"{str(path)!r} is {kind}, and this file is not written from start to end: give the path of a regular "
+                "file"
             )
-        return _Target(path, found)
+        return _Target(path, found, is_special=True)
     target = _follow_link(path)
     check_folder(target)
-    return _Target(target, found)
+    return _Target(target, found, is_special=False)
 
 
 def check_writable(path: Path, *, sequential: bool = False) -> None:
@@ -109,7 +135,7 @@ def check_writable(path: Path, *, sequential: bool = False) -> None:
     path : Path
         The file to be written.
     sequential : bool
-        As `atomic_file` gets it: whether a device or a pipe will do.
+        As `atomic_file` gets it: whether a device, a pipe or a descriptor will do.
 
     Examples
     --------
@@ -182,8 +208,8 @@ def atomic_file(path: Path, *, sequential: bool = False) -> Iterator[BinaryIO]:
         The file. Behind a symbolic link, the file that it points to is replaced; the new one has the permissions of
         the old one.
     sequential : bool
-        Whether the content is written from start to end, and not read. A device or a pipe at the path then takes it;
-        else that is an error.
+        Whether the content is written from start to end, and not read. A device, a pipe or an open file, given by its
+        descriptor, at the path then takes it, behind what an open file holds; else that is an error.
 
     Raises
     ------
@@ -205,7 +231,7 @@ def atomic_file(path: Path, *, sequential: bool = False) -> Iterator[BinaryIO]:
     """
     target = _locate(path, sequential)
     if target.is_special:
-        with name_full_disk(path), open(path, "wb") as special:
+        with name_full_disk(path), _open_in_place(path) as special:
             yield special
         return
     remove_abandoned(target.path)
