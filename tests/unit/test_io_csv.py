@@ -11,6 +11,7 @@ import pytest
 
 import metricwise.io
 from metricwise.io import MalformedLineError, read_table, stream, text
+from metricwise.io.errors import SkippedLinesWarning
 from tests.unit.data_files import assert_line_5_is_malformed, join_chunks, write_file
 
 
@@ -197,6 +198,16 @@ def test_headers_that_are_not_utf8_raise(tmp_path):
 def test_first_lines_that_cannot_be_parsed_raise(tmp_path, content, place):
     with pytest.raises(MalformedLineError, match=f"{place}: the line cannot be divided"):
         stream(write(tmp_path, content))
+
+
+@pytest.mark.parametrize("first", [b'1,"a"b,0', b"1,\xff,0"])
+def test_a_malformed_first_row_without_a_header_is_skipped_as_any_other(tmp_path, first):
+    path = write(tmp_path, first + b"\n2,3,1\n4,5,0\n")
+    with pytest.raises(MalformedLineError, match="line 1"):
+        join_chunks(stream(path))
+    with pytest.warns(SkippedLinesWarning, match="line 1"):
+        X, y = join_chunks(stream(path, on_error="skip"))
+    assert X.tolist() == [[2.0, 3.0], [4.0, 5.0]] and y.tolist() == [1, 0]
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])

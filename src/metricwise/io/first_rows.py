@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -59,53 +61,72 @@ def divide_rows(data: bytes, delimiter: str, count: int) -> list[Row]:
     [('a', 'b, c', 'd"'), ('1', '2', '3')]
     """
     rows: list[Row] = []
-    start = 0
-    while start < len(data) and len(rows) < count:
-        row = _divide(data, start, delimiter)
-        if row.problem == fields.UNCLOSED:  # perhaps because the data end within a text
-            break
-        if row.problem:
-            start = data.index(b"\n", start) + 1
-            continue
+    for start, row in _divide_lines(data, delimiter):
         texts = row.texts(data)
         if any(texts):
             rows.append(Row(texts, start, row.end))
-        start = row.end
+        if len(rows) == count:
+            break
     return rows
 
 
-def read_header(name: str, data: bytes, delimiter: str) -> Row:
-    r"""Return the first row with content; MalformedLineError if it cannot be divided or is not UTF-8.
+def _divide_lines(data: bytes, delimiter: str) -> Iterator[tuple[int, _Division]]:
+    """Yield the start and the fields of every row that can be divided."""
+    start = 0
+    while start < len(data):
+        row = _divide(data, start, delimiter)
+        if row.problem == fields.UNCLOSED:  # perhaps because the data end within a text
+            return
+        if not row.problem:
+            yield start, row
+        start = data.index(b"\n", start) + 1 if row.problem else row.end
+
+
+def count_fields(data: bytes, delimiter: str, count: int) -> list[int]:
+    r"""Return the numbers of fields of the first rows with content, without decoding them.
 
     Examples
     --------
-    >>> read_header("rows.csv", b',\n"size, cm",t"\n1,2\n', ",")
-    Row(fields=('size, cm', 't"'), start=2, end=16)
+    >>> count_fields(b'a,"b, c",d"\n1,2\n', ",", 50)
+    [3, 2]
+    """
+    empty = delimiter.encode() + b' \t\r\n"'
+    rows = (row for start, row in _divide_lines(data, delimiter) if data[start : row.end].strip(empty))
+    return [len(row.bounds) for row in islice(rows, count)]
+
+
+def read_first_row(name: str, data: bytes, delimiter: str) -> tuple[Row, MalformedLineError | None]:
+    r"""Return the first row with content, as far as it can be divided, and why no header can be read from it, if so.
+
+    Examples
+    --------
+    >>> read_first_row("rows.csv", b',\n"size, cm",t"\n1,2\n', ",")
+    (Row(fields=('size, cm', 't"'), start=2, end=16), None)
     """
     start = 0
     while start < len(data):
         row = _divide(data, start, delimiter)
         texts = row.texts(data)
         if row.problem or any(texts):
-            _check_header(name, data, start, row)
-            return Row(texts, start, row.end)
+            return Row(texts, start, row.end), _find_problem(name, data, start, row)
         start = row.end
     raise ValueError(f"{name} has no rows: all of its fields are empty")
 
 
-def _check_header(name: str, data: bytes, start: int, row: _Division) -> None:
-    """Raise if the header cannot be divided, holds carriage returns outside quotes, or is not UTF-8."""
+def _find_problem(name: str, data: bytes, start: int, row: _Division) -> MalformedLineError | None:
+    """Return an error if a row cannot be divided, holds carriage returns outside quotes, or is not UTF-8."""
     end = data.index(b"\n", row.end) if row.problem else row.end
     bare = row.bounds[row.bounds[:, 2] == 0, :2].tolist()
     has_returns = any(data.find(b"\r", *bounds) >= 0 for bounds in bare)
     if has_returns or (row.problem == fields.QUOTES and data[row.end - 1 : row.end] == b"\r"):
-        problem = "the line cannot be divided: it has carriage returns in it: end lines with line feeds"
-        raise MalformedLineError(name, *line_and_column(data, start), problem)
+        problem = "the line cannot be divided, as it has carriage returns in it: end lines with line feeds"
+        return MalformedLineError(name, *line_and_column(data, start), problem)
     if row.problem:
-        problem = f"the line cannot be divided: {_PROBLEMS[row.problem]}"
-        raise MalformedLineError(name, *line_and_column(data, row.end), problem)
+        problem = f"the line cannot be divided, as {_PROBLEMS[row.problem]}"
+        return MalformedLineError(name, *line_and_column(data, row.end), problem)
     try:
         data[start:end].decode()
     except UnicodeDecodeError as error:
         place = start + error.start
-        raise MalformedLineError(name, *line_and_column(data, place), explain_undecodable(data[start:end])) from None
+        return MalformedLineError(name, *line_and_column(data, place), explain_undecodable(data[start:end]))
+    return None

@@ -293,7 +293,7 @@ def _recognise_layout(
     decimal: Decimal | None,
 ) -> FileSpec:
     """Look at the first lines of a table; columns that are asked for by name show that there is a header."""
-    from metricwise.io.first_rows import divide_rows, read_header
+    from metricwise.io.first_rows import divide_rows, read_first_row
 
     is_character = isinstance(delimiter, str) and len(delimiter) == 1 and delimiter.isascii()
     if delimiter is not None and (not is_character or delimiter in '"\r\n'):
@@ -304,11 +304,16 @@ def _recognise_layout(
     head = data[: _end_of_lines(data)]
     chosen = delimiter or _recognise_delimiter(head, name)
     rows = divide_rows(head, chosen, _SAMPLE_ROWS + 1)
-    first = rows[0] if rows and has_header is False else read_header(name, data, chosen)
+    first, problem = read_first_row(name, data, chosen)
     sample = tuple(row.fields for row in rows if row.start >= first.end)
     if has_header is None:
-        has_header = _is_header([first.fields, *sample], roles.names)
-    everything = sample if has_header else (first.fields, *sample)
+        if problem is None:
+            has_header = _is_header([first.fields, *sample], roles.names)
+        else:  # with numbers it is a row, above others: the parser reports or skips it, as it does everywhere else
+            has_header = not sample or not any(map(reads_as_number, first.fields))
+    if problem is not None and (has_header or not rows):
+        raise problem
+    everything = sample if has_header else tuple(row.fields for row in rows) or (first.fields,)
     point = decimal or recognise_decimal(everything, chosen)
     spec = FileSpec(
         name, "csv", content.is_compressed, roles, encoding, delimiter=chosen, decimal=point, sample=everything
@@ -333,11 +338,11 @@ def _recognise_delimiter(head: bytes, name: str) -> str:
     """Return what divides most lines into the same number of fields, more than one."""
     if suffix_of(name) in (".tsv", ".tab"):
         return "\t"
-    from metricwise.io.first_rows import divide_rows
+    from metricwise.io.first_rows import count_fields
 
     best, choice = 0.0, ","
     for delimiter in _DELIMITERS:
-        counts = [len(row.fields) for row in divide_rows(head, delimiter, _SAMPLE_ROWS + 1)]
+        counts = count_fields(head, delimiter, _SAMPLE_ROWS + 1)
         usual = max(set(counts), key=counts.count, default=0)
         share = counts.count(usual) / len(counts) if usual > 1 else 0.0
         if share > best:
