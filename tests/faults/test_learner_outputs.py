@@ -8,7 +8,8 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression
 
-from metricwise import CostSensitiveClassifier, PlugInClassifier, TriageClassifier
+from metricwise import CostSensitiveClassifier, PlugInClassifier, TriageClassifier, threads
+from metricwise.decisions.scoring import binary_scores, class_probabilities
 
 RANDOM = np.random.default_rng(0)
 X = RANDOM.normal(size=(90, 3))
@@ -104,6 +105,26 @@ def _with_nan(values):
 def test_unusable_scores_are_refused(y, alter, method, message):
     with pytest.raises(ValueError, match=message):
         PlugInClassifier(Altered(alter, method), "accuracy").fit(X, y)
+
+
+def test_probabilities_in_the_order_of_the_classes_are_not_copied(monkeypatch):
+    model, given = LogisticRegression().fit(X, THREE), np.full((90, 3), 1 / 3)
+    monkeypatch.setattr(model, "predict_proba", lambda X: given)
+    assert class_probabilities(model, X, np.arange(3)) is given
+    assert class_probabilities(model, X, np.arange(4)).shape == (90, 4)
+
+
+@pytest.mark.parametrize("limits", [True, False])
+def test_few_samples_use_one_thread_for_scores_alone(monkeypatch, limits):
+    model, seen = LogisticRegression().fit(X, TWO), []
+    predict = model.predict_proba
+    monkeypatch.setattr(model, "predict_proba", lambda X: seen.append(threads.available_threads()) or predict(X))
+    monkeypatch.setattr(threads, "available_cores", lambda: 4)
+    if limits:
+        binary_scores(model, X, np.arange(2), 1)
+    else:
+        class_probabilities(model, X, np.arange(2))
+    assert seen == [1 if limits else 4]
 
 
 @pytest.mark.parametrize(

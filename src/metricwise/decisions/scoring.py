@@ -106,21 +106,20 @@ def binary_scores(model: Any, X: Any, classes: Labels, positive: Any) -> Floats:
             f"{classes.tolist()}: train it with samples of both classes"
         )
     at = int(np.argmax(classes[places] == positive))
+    values = _predict_scores(model, X, 2)
     if gives_probabilities(model):
-        return log_odds(_predict_probabilities(model, X, 2)[:, at])
-    values = _predict_decisions(model, X, 2)
+        return log_odds(values[:, at])
     return values if at == 1 else -values
 
 
 def class_scores(model: Any, X: Any, classes: Labels) -> Floats:
     """Return log-probabilities, or decision values, of each class; a class unknown to the model gets the least."""
     places = _place_classes(model, classes)
+    values = _predict_scores(model, X, len(places))
     if gives_probabilities(model):
-        values = np.log(np.maximum(_predict_probabilities(model, X, len(places)), SMALLEST_PROBABILITY))
-    else:
-        values = _predict_decisions(model, X, len(places))
-        if values.ndim == 1:
-            values = np.column_stack([-values, values])
+        values = np.log(np.maximum(values, SMALLEST_PROBABILITY))
+    elif values.ndim == 1:
+        values = np.column_stack([-values, values])
     least = float(values.min(initial=np.log(SMALLEST_PROBABILITY)))
     columns = np.full((len(values), len(classes)), least)
     columns[:, places] = values
@@ -131,23 +130,32 @@ def class_probabilities(model: Any, X: Any, classes: Labels) -> Floats:
     """Return the model's probabilities, in the order of the given classes; zero for a class unknown to the model."""
     places = _place_classes(model, classes)
     values = _predict_probabilities(model, X, len(places))
+    if np.array_equal(places, np.arange(len(classes))):
+        return values
     columns = np.zeros((len(values), len(classes)))
     columns[:, places] = values
     return columns
 
 
+def _predict_scores(model: Any, X: Any, n_classes: int) -> Floats:
+    """Return probabilities, or else decision values; those of few samples on one thread."""
+    predict = _predict_probabilities if gives_probabilities(model) else _predict_decisions
+    with limit_threads(threads_for(count_samples(X))):
+        return predict(model, X, n_classes)
+
+
 def _predict_probabilities(model: Any, X: Any, n_classes: int) -> Floats:
     """Return probabilities, one column per class; ValueError if the model returns anything else."""
-    values = _predict_finite(model, X, "predict_proba")
     source, shape = f"{type(model).__name__}.predict_proba", (count_samples(X), n_classes)
+    values = _read_reals(model.predict_proba(X), source)
     if values.shape != shape:
         raise ValueError(
             f"{source} returned an array of shape {values.shape}, and {shape[0]} samples of {n_classes} classes need "
             f"{shape}: it must return one row per sample and one column per label of classes_"
         )
-    outside = (values < -_ROUNDING) | (values > 1.0 + _ROUNDING)
-    if outside.any():
-        row, column = np.argwhere(outside)[0].tolist()
+    if not (values.min(initial=0.0) >= -_ROUNDING and values.max(initial=0.0) <= 1.0 + _ROUNDING):
+        _check_finite(values, source)
+        row, column = np.argwhere((values < -_ROUNDING) | (values > 1.0 + _ROUNDING))[0].tolist()
         raise ValueError(
             f"{source} returned {values[row, column]:g} for sample {row}: probabilities are between 0 and 1. Other "
             "scores belong in decision_function"
@@ -156,9 +164,13 @@ def _predict_probabilities(model: Any, X: Any, n_classes: int) -> Floats:
 
 
 def _predict_decisions(model: Any, X: Any, n_classes: int) -> Floats:
-    """Return decision values, one per sample for two classes and else one per class; ValueError for anything else."""
-    values = _predict_finite(model, X, "decision_function")
+    """Return decision values, one per sample for two classes and else one per class; ValueError for anything else.
+
+    Infinite ones are refused, too: thresholds lie halfway between scores, and calibration fits a line to them.
+    """
     n_samples, source = count_samples(X), f"{type(model).__name__}.decision_function"
+    values = _read_reals(model.decision_function(X), source)
+    _check_finite(values, source)
     if n_classes == 2:
         if values.shape not in ((n_samples,), (n_samples, 1)):
             raise ValueError(
@@ -175,15 +187,8 @@ def _predict_decisions(model: Any, X: Any, n_classes: int) -> Floats:
     return values
 
 
-def _predict_finite(model: Any, X: Any, method: str) -> Floats:
-    """Return what a model's method returns, those of few samples on one thread; ValueError unless finite real numbers.
-
-    Infinite decision values are refused, too: thresholds lie halfway between scores, and calibration fits a line to
-    them.
-    """
-    with limit_threads(threads_for(count_samples(X))):
-        returned = getattr(model, method)(X)
-    source = f"{type(model).__name__}.{method}"
+def _read_reals(returned: Any, source: str) -> Floats:
+    """Return what a model's method returned as floats; ValueError unless they are real numbers."""
     try:
         array = np.asarray(returned)
         # Texts and complex numbers would be converted, too, the latter without their imaginary part.
@@ -192,15 +197,19 @@ def _predict_finite(model: Any, X: Any, method: str) -> Floats:
         raise ValueError(_describe_other_type(source, returned)) from error
     if values is None:
         raise ValueError(_describe_other_type(source, returned))
-    wrong = ~np.isfinite(values)
-    if wrong.any():
+    return values
+
+
+def _check_finite(values: Floats, source: str) -> None:
+    """Raise a ValueError if a model's method returned NaN or infinity."""
+    if not (np.isfinite(values.min(initial=0.0)) and np.isfinite(values.max(initial=0.0))):
+        wrong = ~np.isfinite(values)
         rows = np.unique(np.nonzero(wrong)[0]) if wrong.ndim else np.zeros(1, dtype=np.int64)
         raise ValueError(
             f"{source} returned NaN or infinity for {rows.size} of {len(np.atleast_1d(values))} samples, the first at "
             f"position {rows[0]}: scores must be finite numbers. Scale the features (StandardScaler), or use another "
             "classifier"
         )
-    return values
 
 
 def _describe_other_type(source: str, returned: Any) -> str:
