@@ -292,6 +292,12 @@ def test_factors_whose_squares_lose_the_counts_are_refused(measure, value):
         measure(value)
 
 
+@pytest.mark.parametrize("beta", [1e-7, 1e7])
+def test_limits_of_beta_name_the_measures_beyond_them(beta):
+    with pytest.raises(ValueError, match="`precision` or `recall`"):
+        FBeta(beta)
+
+
 @pytest.mark.parametrize("k", [2**53 + 1, 1e16, 1e308, 10**400])
 @pytest.mark.parametrize("measure", [PrecisionAtK, NDCG])
 def test_counts_that_are_not_exact_are_refused(measure, k):

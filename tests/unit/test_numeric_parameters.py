@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -24,6 +25,7 @@ from metricwise import (
     score_queries,
 )
 from metricwise.decisions.outcomes import as_scores
+from metricwise.measures.checks import as_real
 
 RANDOM = np.random.default_rng(0)
 X = RANDOM.normal(size=(40, 3))
@@ -63,6 +65,28 @@ def test_numbers_beyond_double_precision_are_refused(name, huge):
         MultivariateSVC(**{name: huge}).fit(X, Y)
 
 
+@pytest.mark.parametrize("two", [Decimal(2), np.array(2.0), np.array(2), Fraction(2), np.float32(2)])
+def test_decimals_and_arrays_without_dimensions_are_numbers(two):
+    assert type(as_real(two, "n")) is float and as_real(two, "n") == 2.0
+    assert LOGISTIC.score_interval(n_samples=two) == LOGISTIC.score_interval(n_samples=2)
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        *((one, "n is not a number") for one in ("2", True, np.array(True), np.array("2"), None, np.ones(1), np.nan)),
+        *((Decimal(one), "n is not a number") for one in ("nan", "snan")),
+        *((one, "n is beyond double precision") for one in (10**400, Fraction(-(10**400)), Decimal("1e400"))),
+        (-(10**400), "n is beyond double precision: -inf"),
+        ([10**5000], "n is not a number: a list"),
+    ],
+    ids=lambda one: type(one).__name__,
+)
+def test_what_is_no_number_is_told_from_what_is_too_large(value, message):
+    with pytest.raises(ValueError, match=message):
+        as_real(value, "n")
+
+
 HUGE = 10**400
 LOGISTIC = PlugInClassifier(LogisticRegression(), "f1").fit(X, Y)
 
@@ -96,7 +120,9 @@ LOGISTIC = PlugInClassifier(LogisticRegression(), "f1").fit(X, Y)
     ],
 )
 def test_values_that_are_no_double_raise_a_clear_error(call):
-    words = "must be|must lie|is a probability|Fraction|no number|must have|beyond double|a share is one of"
+    words = (
+        "must be|must lie|is a probability|Fraction|no number|not a number|must have|beyond double|a share is one of"
+    )
     with pytest.raises(ValueError, match=words):
         call()
 
@@ -104,3 +130,10 @@ def test_values_that_are_no_double_raise_a_clear_error(call):
 def test_names_of_queries_may_be_numbers_of_any_size():
     value = score_queries("ndcg", [0, 1, 1, 0], [0.1, 0.2, 0.3, 0.4], [HUGE, HUGE, 1, 1])
     assert value == score_queries("ndcg", [0, 1, 1, 0], [0.1, 0.2, 0.3, 0.4], [2, 2, 1, 1])
+
+
+def test_parameters_that_a_callback_sets_stay():
+    model = MultivariateSVC(C=np.float32(1), max_iter=30, tol=Fraction(1, 1000))
+    model.callback = lambda entry: model.set_params(C=5.0, max_iter=77)
+    model.fit(X, Y)
+    assert (model.C, model.max_iter, model.tol) == (5.0, 77, Fraction(1, 1000))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 from numbers import Integral, Real
 from typing import Any
 
@@ -28,36 +29,52 @@ def check_positive(value: object, name: str) -> float:
     return number
 
 
-def check_factor(value: object, name: str) -> float:
-    """Return ``value`` as a float; raise ValueError unless it is a number whose square can be multiplied by counts."""
+def check_factor(value: object, name: str, remedy: str) -> float:
+    """Return ``value`` as a float; raise ValueError unless it is a number whose square can be multiplied by counts.
+
+    ``remedy`` says in the error what to use instead of a measure of a factor beyond the limits.
+    """
     number = check_positive(value, name)
     if not LEAST_FACTOR <= number <= LARGEST_FACTOR:
         raise ValueError(
-            f"{name} must lie between {LEAST_FACTOR:g} and {LARGEST_FACTOR:g}, got {shorten(value)}; choose a number "
-            "closer to 1, beyond these limits the measure hardly changes."
+            f"{name} must lie between {LEAST_FACTOR:g} and {LARGEST_FACTOR:g}, got {shorten(value)}; {remedy}."
         )
     return number
 
 
 def as_real(value: object, name: str) -> float:
-    """Return a real number as a float; raise ValueError if it is none, NaN, or beyond double precision."""
-    number = math.nan if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real) else to_float(value)
-    if math.isnan(number) or (math.isinf(number) and value != number):
-        raise ValueError(f"{name} must be a number within double precision, got {shorten(value)}.")
+    """Return a real number as a float; raise ValueError if it is none, NaN, or beyond double precision.
+
+    A decimal and an array without dimensions are read as numbers, too; booleans are not.
+    """
+    given = value.item() if isinstance(value, np.ndarray) and value.ndim == 0 else value
+    is_real = isinstance(given, Real | Decimal) and not isinstance(given, bool | np.bool_)
+    if not is_real or (given.is_nan() if isinstance(given, Decimal) else given != given):
+        raise ValueError(f"{name} is not a number: {shorten(value)}.")
+    number = to_float(given)
+    if math.isinf(number) and given != number:
+        raise ValueError(
+            f"{name} is beyond double precision: {shorten(value)}. Give a number of at most 1e308 in size."
+        )
     return number
 
 
-def to_float(value: Real) -> float:
-    """Return a number as a float, infinity if it is a whole number that is too large."""
+def to_float(value: Any) -> float:
+    """Return a real number as a float; infinity, with its sign, for whole numbers and fractions that are too large."""
     try:
         return float(value)
     except OverflowError:
-        return math.inf
+        return math.inf if value > 0 else -math.inf
 
 
 def shorten(value: object) -> str:
-    """Return a value as text; Python refuses to write whole numbers of thousands of digits."""
-    return f"{to_float(value):g}" if isinstance(value, Integral) and abs(int(value)) > MOST_COUNTED else repr(value)
+    """Return a value as text, or its type if it holds whole numbers of too many digits for Python to write."""
+    if isinstance(value, Integral) and abs(int(value)) > MOST_COUNTED:
+        return f"{to_float(value):g}"
+    try:
+        return repr(value)
+    except ValueError:
+        return f"a {type(value).__name__}"
 
 
 def check_share(value: object, name: str) -> float:

@@ -22,6 +22,9 @@ from metricwise.measures.multiclass_capabilities import ConfusionRatio
 from metricwise.measures.rate_capabilities import DualRegion, Ratio
 from metricwise.measures.tables import SymmetricTableMeasure, TableMeasure, divide
 
+_OTHER_MEASURES = (
+    "beyond these limits use `precision` or `recall`, which the measure approaches for small and large beta"
+)
 _LEAST_SPREAD = 1e-9  # of shares, where truth or prediction is a single class and slopes are unbounded
 
 
@@ -49,7 +52,7 @@ class FBeta(TableMeasure):
     beta: float = 1.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "beta", check_factor(self.beta, "beta"))
+        object.__setattr__(self, "beta", check_factor(self.beta, "beta", _OTHER_MEASURES))
 
     @property
     def name(self) -> str:
@@ -170,7 +173,9 @@ class GowerLegendre(SymmetricTableMeasure):
     name: ClassVar[str] = "gower_legendre"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "sigma", check_factor(self.sigma, "sigma"))
+        object.__setattr__(
+            self, "sigma", check_factor(self.sigma, "sigma", "the measure hardly changes beyond these limits")
+        )
 
     def _value(self, tp: Floats, fp: Floats, fn: Floats, tn: Floats) -> Floats:
         return divide(tp + tn, tp + tn + self.sigma * (fp + fn))
