@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +20,7 @@ from sklearn.model_selection import KFold
 from metricwise import MultivariateSVC, contingency_measure
 from metricwise.estimators.training_identity import digest, settings_of
 from metricwise.measures import FBeta, Jaccard, register
+from metricwise.results import Status
 
 LONG = np.arange(5000.0)
 CHANGED = np.where(LONG == 2500, 0.0, LONG)
@@ -125,3 +128,65 @@ def test_hashes_are_the_same_in_every_process():
     from tests.unit.test_training_identity import PAIRS as imported  # under the name that the other process has
 
     assert run.stdout.strip() == digest({kind: pair[0] for kind, pair in imported.items()}), run.stderr
+
+
+def nested(depth):
+    inner = []
+    for _ in range(depth):
+        inner = [inner]
+    return inner
+
+
+def run_in_module(source):
+    """Return the digest of a function that reads a module of the user's, whose source is given."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "own_module.py").write_text(source)
+        Path(folder, "run.py").write_text(
+            "import own_module\nfrom metricwise.estimators.training_identity import digest\n"
+            "print(digest(lambda x: own_module.shift(x)))\n"
+        )
+        return subprocess.run([sys.executable, f"{folder}/run.py"], capture_output=True, text=True, check=True).stdout
+
+
+def test_a_module_of_the_user_counts_by_its_source():
+    first, same, other = (run_in_module(f"shift = lambda x: x + {n}\n") for n in (1, 1, 2))
+    assert first == same != other
+
+
+def test_attributes_of_functions_classes_and_masked_arrays_count():
+    def make(scale, values, mask):
+        def function():
+            pass
+
+        function.scale = scale
+        return function, type("Own", (), {"values": values}), np.ma.array([1.0, 2.0], mask=mask)
+
+    given = (1, [1, 2], [False, True])
+    assert digest(*make(*given)) == digest(*make(*given))
+    for changed in ((2, *given[1:]), (1, [1, 3], given[2]), (*given[:2], [True, False])):
+        assert digest(*make(*changed)) != digest(*make(*given))
+
+
+def test_values_that_pickle_knows_by_name_count():
+    assert digest(np.maximum) == digest(np.maximum) != digest(np.minimum)
+    assert digest(re.compile("a+")) != digest(re.compile("b+"))
+
+
+def test_functions_that_call_each_other_are_written_once():
+    names = [f"f{number}" for number in range(60)]
+    body = "".join(f"def {name}(x):\n    return {' + '.join(f'{other}(x)' for other in names)}\n" for name in names)
+    space = {"__name__": "own"}
+    exec(body, space)
+    assert digest(space["f0"]) != digest(space["f1"])
+
+
+def test_a_parameter_that_is_too_deep_is_named():
+    with pytest.raises(TypeError, match=r"which cv=\[\[.*does not identify"):
+        settings_of(MultivariateSVC(cv=nested(sys.getrecursionlimit())))
+
+
+def test_folds_that_can_be_read_once_are_identified(tmp_path):
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    y = (X[:, 0] > 0).astype(int)
+    model = MultivariateSVC(cv=KFold(3).split(X, y), threshold="cv", checkpoint=tmp_path / "run")
+    assert model.fit(X, y).result_.status is Status.OPTIMAL

@@ -2,19 +2,22 @@
 
 Nothing counts by its repr, which abbreviates arrays and hides what a function computes. A measure made of a user's
 function counts by its values, as it does when a model file is loaded (`metricwise.measures.function_measures`), and by
-its code; other Python functions by their code, and by all that it refers to. Code of installed packages counts by its
-name.
+its code; other Python functions by their code, and by the variables, functions, classes and modules that it names. Code
+of installed packages counts by its name.
 """
 
 from __future__ import annotations
 
+import copyreg
 import dis
 import hashlib
+import reprlib
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections import ChainMap
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import fields
 from functools import cache
-from importlib.metadata import packages_distributions
+from pathlib import Path
 from pickle import PicklingError
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
@@ -27,8 +30,10 @@ from metricwise.measures.function_measures import UserFunction
 
 _NOT_DECISIVE = {"checkpoint", "every", "callback", "n_jobs", "max_seconds", "verbose"}
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, type(Ellipsis))  # their repr is all there is to them
+_CONSTANTS = (*_PLAIN, list, tuple, dict, set, frozenset, np.ndarray)  # that the body of a class may hold
 _REDUCE_PROTOCOL = 4
 _HASH_DIGITS = 32
+_INSTALLED = {"site-packages", "dist-packages"}  # folders
 
 
 def digest(*parts: Any) -> str:
@@ -50,34 +55,48 @@ def digest(*parts: Any) -> str:
     return content.hexdigest()
 
 
-def settings_of(model: Any) -> list[tuple[str, str]]:
+def settings_of(model: Any, converted: Mapping[str, Any] | None = None) -> list[tuple[str, str]]:
     """Return the parameters of an estimator that its training depends on, each with the hash of its content.
+
+    Parameters
+    ----------
+    model : estimator
+        The estimator.
+    converted : mapping, optional
+        Parameters as training uses them, where it has converted them, as an iterator that can be read only once.
 
     Raises
     ------
     TypeError
         If the content of a parameter cannot be determined.
     """
-    decisive = {name: value for name, value in model.get_params(deep=False).items() if name not in _NOT_DECISIVE}
+    values = model.get_params(deep=False) | dict(converted or {})
+    decisive = {name: value for name, value in values.items() if name not in _NOT_DECISIVE}
     return [("", digest(type(model))), *((name, _identify(name, value)) for name, value in sorted(decisive.items()))]
 
 
 def _identify(name: str, value: Any) -> str:
     try:
         return digest(get_measure(value) if name == "measure" else value)  # a registered name may get another measure
-    except (TypeError, ValueError, AttributeError, NotImplementedError, PicklingError) as error:
+    except (TypeError, ValueError, AttributeError, NotImplementedError, PicklingError, RecursionError) as error:
         raise TypeError(
-            f"a checkpoint belongs to one training, which {name}={value!r} does not identify ({error}): give {name} as "
-            "numbers, text, lists, arrays, or a function or object of these alone, or train without a checkpoint"
+            f"a checkpoint belongs to one training, which {name}={reprlib.repr(value)} does not identify ({error}): "
+            f"give {name} as numbers, text, lists, arrays, or a function or object of these alone, or train without a "
+            "checkpoint"
         ) from error
 
 
 class _Content:
     """A hash of values, each of which is written with its type and its length."""
 
-    def __init__(self, enclosing: Sequence[int] = ()) -> None:
+    def __init__(
+        self, enclosing: Sequence[int] = (), definitions: MutableMapping[int, tuple[int, Any]] | None = None
+    ) -> None:
         self._hash = hashlib.sha256()
         self._enclosing = list(enclosing)  # objects that are being written: one may refer to itself
+        # Functions and classes, with their numbers, which are written once. Other objects that are equal may be the
+        # same object in one process and copies in another, as constants of compiled code are.
+        self._definitions = ChainMap({}, {} if definitions is None else definitions)
 
     def hexdigest(self) -> str:
         return self._hash.hexdigest()[:_HASH_DIGITS]
@@ -86,6 +105,11 @@ class _Content:
         """Write a value by its content."""
         if type(value) in _PLAIN:
             self._write(type(value).__name__, repr(value).encode())
+        elif id(value) in self._definitions:
+            self._write("definition", str(self._definitions[id(value)][0]).encode())
+        elif isinstance(value, FunctionType | type):
+            self._definitions[id(value)] = len(self._definitions), value
+            self._add_compound(value)
         elif id(value) in self._enclosing:
             self._write("enclosing", str(self._enclosing.index(id(value))).encode())
         else:
@@ -117,6 +141,8 @@ class _Content:
             self._add_all("objects", array.shape, array.tolist())
         else:
             self._write(f"array {array.dtype.descr} {array.shape}", np.ascontiguousarray(array).tobytes())
+        if isinstance(array, np.ma.MaskedArray):
+            self._add_all("mask", np.ma.getmaskarray(array))
 
     def _add_sparse(self, matrix: Any) -> None:
         rows = matrix.tocsr()
@@ -133,7 +159,7 @@ class _Content:
         self._add_all(type(values).__name__, *sorted(self._digest_within(entry) for entry in entries))
 
     def _digest_within(self, entry: Any) -> str:
-        content = _Content(self._enclosing)
+        content = _Content(self._enclosing, self._definitions)
         content.add(entry)
         return content.hexdigest()
 
@@ -144,13 +170,14 @@ class _Content:
         self._add_all("functions", *(value for value in held if isinstance(value, FunctionType)))
 
     def _add_function(self, function: FunctionType) -> None:
-        if _is_installed(function) and _find_by_name(function) is function:
+        if _is_installed(str(function.__module__)) and _find_by_name(function) is function:
             self._write("function", f"{function.__module__}.{function.__qualname__}".encode())
             return
         cells = [cell.cell_contents for cell in function.__closure__ or ()]
         used = sorted(_global_names(function.__code__) & function.__globals__.keys())
         self._add_all("function", function.__code__, function.__defaults__, function.__kwdefaults__, cells)
         self._add_all("globals", *((name, function.__globals__[name]) for name in used))
+        self._add_all("attributes", vars(function))
 
     def _add_code(self, code: CodeType) -> None:
         names = code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars
@@ -160,8 +187,15 @@ class _Content:
     def _add_class(self, cls: type) -> None:
         self._write("class", f"{cls.__module__}.{cls.__qualname__}".encode())
         for one in cls.__mro__:
-            if not _is_installed(one):
+            if not _is_installed(one.__module__):
                 self._add_all("members", *sorted(_members(one), key=lambda member: member[0]))
+
+    def _add_module(self, module: ModuleType) -> None:
+        self._write("module", module.__name__.encode())
+        if not _is_installed(module.__name__):
+            if getattr(module, "__file__", None) is None:
+                raise TypeError(f"module {module.__name__} has no file")
+            self._write("file", Path(str(module.__file__)).read_bytes())
 
     def _add_random_state(self, generator: np.random.RandomState) -> None:
         self._add_all("random state", generator.get_state(legacy=False))
@@ -171,7 +205,8 @@ class _Content:
 
     def _add_object(self, value: Any) -> None:
         """Write what pickle would store of an object."""
-        reduced = value.__reduce_ex__(_REDUCE_PROTOCOL)
+        reduce = copyreg.dispatch_table.get(type(value))
+        reduced = value.__reduce_ex__(_REDUCE_PROTOCOL) if reduce is None else reduce(value)
         if isinstance(reduced, str):  # a global name
             self._add_all("named", type(value), getattr(value, "__module__", None), reduced)
         else:
@@ -196,7 +231,7 @@ _WRITERS: tuple[tuple[Any, Callable[[_Content, Any], None]], ...] = (
     (FunctionType, _Content._add_function),
     (CodeType, _Content._add_code),
     (type, _Content._add_class),
-    (ModuleType, lambda content, value: content._write("module", value.__name__.encode())),
+    (ModuleType, _Content._add_module),
     (np.random.RandomState, _Content._add_random_state),
     (np.random.Generator, _Content._add_generator),
     (Iterator, _refuse_iterator),
@@ -205,17 +240,18 @@ _WRITERS: tuple[tuple[Any, Callable[[_Content, Any], None]], ...] = (
 )
 
 
+def _is_installed(module: str) -> bool:
+    return _is_installed_package(module.partition(".")[0])
+
+
 @cache
-def _installed_packages() -> frozenset[str]:
-    """Return the packages whose code counts by its name."""
-    own = __name__.partition(".")[0]
-    return frozenset(
-        {own, *sys.builtin_module_names, *sys.stdlib_module_names, *packages_distributions()} - {"__main__"}
-    )
-
-
-def _is_installed(definition: Any) -> bool:
-    return str(definition.__module__).partition(".")[0] in _installed_packages()
+def _is_installed_package(name: str) -> bool:
+    """Return whether code of a package counts by its name: of Python's own, of this one and of installed ones."""
+    if name in {__name__.partition(".")[0], *sys.builtin_module_names, *sys.stdlib_module_names}:
+        return True
+    module = sys.modules.get(name)
+    places = [getattr(module, "__file__", None), *getattr(module, "__path__", ())]
+    return name != "__main__" and any(_INSTALLED & set(Path(place).parts) for place in places if place)
 
 
 def _find_by_name(function: FunctionType) -> Any:
@@ -233,9 +269,9 @@ def _global_names(code: CodeType) -> set[str]:
 
 
 def _members(cls: type) -> Iterator[tuple[str, Any]]:
-    """Yield the functions and the plain constants of the body of a class."""
+    """Yield the functions and the constants of the body of a class."""
     for name, member in vars(cls).items():
         inner = member.fget if isinstance(member, property) else getattr(member, "__func__", member)
-        is_constant = type(inner) in _PLAIN and not name.startswith("__")
+        is_constant = isinstance(inner, _CONSTANTS) and not name.startswith("__")
         if isinstance(inner, FunctionType) or is_constant:
             yield name, inner

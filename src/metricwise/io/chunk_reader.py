@@ -115,6 +115,7 @@ def _represent(values: Any) -> Any:
     """Return a representation that is the same for the same samples in every process."""
     if sparse.issparse(values):
         matrix = check_sparse(values, "X of the first chunk").tocsr()
-        return [matrix.shape, matrix.data.tobytes(), matrix.indices.tolist(), matrix.indptr.tolist()]
+        # 32 bits or 64 are the same positions.
+        return [matrix.shape, matrix.data, *(part.astype(np.int64) for part in (matrix.indices, matrix.indptr))]
     array = np.asarray(values)
     return array.tolist() if array.dtype == object else array

@@ -239,7 +239,7 @@ class BatchClassifier(LinearClassifier):
         """Return the plan with the file from which the training of these parameters and this content resumes."""
         if plan.kernel is not None:
             raise ValueError("checkpoint is for linear models: set kernel='linear', or checkpoint=None")
-        training = digest(settings_of(self), *content, plan.seed)
+        training = digest(settings_of(self, {"cv": plan.cv}), *content, plan.seed)
         return replace(plan, checkpoint=TrainingFile(path, training))
 
     def _make_kernel_space(self, data: TrainingData) -> KernelSpace | None:
