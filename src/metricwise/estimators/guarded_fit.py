@@ -1,4 +1,4 @@
-"""What surrounds every `fit`: numbers are plain, a failure leaves the model as it was, a cause gives one warning."""
+"""Around every `fit`: convert numeric parameters, restore the model after an error, warn once per cause."""
 
 from __future__ import annotations
 

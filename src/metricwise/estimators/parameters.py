@@ -40,11 +40,14 @@ def plain_numbers(estimator: Any) -> Iterator[None]:
     """
     values = vars(estimator)
     given = {name: values[name] for name in _list_numeric(estimator) if name in values}
-    values.update({name: _to_plain(value, name) for name, value in given.items()})
+    plain = {name: _to_plain(value, name) for name, value in given.items()}
+    replaced = {name: value for name, value in plain.items() if type(value) is not type(given[name])}
+    values.update(replaced)
     try:
         yield
     finally:
-        values.update(given)
+        # A callback may have set a parameter meanwhile, which stays.
+        values.update({name: given[name] for name, value in replaced.items() if values.get(name) is value})
 
 
 def _list_numeric(estimator: Any) -> list[str]:
