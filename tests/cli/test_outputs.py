@@ -139,6 +139,27 @@ def test_closed_standard_input_and_output_are_errors(folder: Path) -> None:
         assert "Error: standard input is closed" in _run_in_shell(f"{command} <&-", 1)
 
 
+def test_closed_standard_output_is_no_error_if_the_result_goes_to_a_file(folder: Path) -> None:
+    for redirection in (">&-", "<&- >&-"):
+        _run_in_shell(f"predict model.mw table.csv --out new.csv {redirection}", 0)
+        assert len(pd.read_csv("new.csv")) == 200
+        Path("new.csv").unlink()
+
+
+def test_a_file_may_have_the_name_that_stands_for_standard_input(folder: Path) -> None:
+    for redirection in ("< table.csv", "< table.csv > -"):
+        _run_in_shell(f"predict model.mw - --out - {redirection}", 0)
+        assert len(pd.read_csv(folder / "-")) == 200
+        Path("-").unlink()
+
+
+def test_predictions_for_standard_output_keep_what_the_file_behind_it_holds(folder: Path) -> None:
+    (folder / "log").write_text("earlier\n")
+    _run_in_shell("predict -q model.mw table.csv --out /dev/stdout >> log", 0)
+    lines = (folder / "log").read_text().splitlines()
+    assert lines[:2] == ["earlier", "prediction"] and len(lines) == 203
+
+
 def test_a_reader_that_stops_early_is_no_error(folder: Path) -> None:
     pd.concat([pd.read_csv("table.csv")] * 500).to_csv("long.csv", index=False)
     error = _run_in_shell("predict -q model.mw long.csv | head -n 1", 0)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @click.command(short_help="Adapt a model to other class priors.")
 @click.argument("model")
 @click.argument("data", required=False)
-@click.option("--out", required=True, help="Model file to write: another than MODEL, which stays as it is.")
+@click.option("--out", required=True, help="Model file to write: a path other than MODEL, which stays as it is.")
 @click.option(
     "--prior",
     help="The new shares, instead of DATA: that of the positive class, such as 0.1, or one per class, such as "

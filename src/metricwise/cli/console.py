@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
 import shlex
 import sys
@@ -22,6 +23,7 @@ from metricwise.progress import Stage, show_progress
 _POS_LABEL = re.compile(r"pos_label=('[^']*'|\"[^\"]*\"|-?\d+(?:\.\d+)?|True|False)")
 _ENCODING = re.compile(r"encoding='([\w-]+)'")
 _MEMORY_LIMIT = re.compile(r"memory_limit='?(\w+)'?")
+_STANDARD_OUTPUT = 1  # the number of its file
 _EXPECTED_ERRORS = (ValueError, TypeError, OSError, ImportError, MemoryError)
 
 
@@ -73,15 +75,27 @@ def command(function: Callable[..., Outcome]) -> Callable[..., None]:
     def run(*args: Any, as_json: bool, quiet: bool, debug: bool, **options: Any) -> None:
         console = Console(quiet)
         with report_errors(console, debug):
-            if sys.stdout is None:
-                raise OSError("standard output is closed, and the result is printed to it: send it to a file")
+            is_closed = sys.stdout is None
+            if is_closed:
+                if not options.get("out"):
+                    raise OSError("standard output is closed, and the result is printed to it: send it to a file")
+                _fill_standard_output()
             outcome = function(console, *args, **options)
         with report_errors(console, debug):
-            _print_result(outcome, as_json)
+            if not is_closed:
+                _print_result(outcome, as_json)
         if outcome.exit_code:
             sys.exit(outcome.exit_code)
 
     return run
+
+
+def _fill_standard_output() -> None:
+    """Let no file that is opened later have the closed descriptor of standard output, to which libraries may print."""
+    descriptor = os.open(os.devnull, os.O_WRONLY)
+    if descriptor != _STANDARD_OUTPUT:
+        os.dup2(descriptor, _STANDARD_OUTPUT)
+        os.close(descriptor)
 
 
 def _print_result(outcome: Outcome, as_json: bool) -> None:

@@ -20,7 +20,7 @@ class Output(NamedTuple):
     ``sequential`` means that it is written from start to end, so that a device or a pipe can take it.
     """
 
-    what: str
+    description: str
     path: str | None
     sequential: bool = False
 
@@ -37,21 +37,21 @@ def check_outputs(outputs: Sequence[Output], inputs: Sequence[str | None]) -> No
     """
     from metricwise.io.atomic import check_writable
 
-    written = [(one.what, one.path, one.sequential) for one in outputs if one.path is not None]
-    for what, path, sequential in written:
+    written = [(one.description, one.path, one.sequential) for one in outputs if one.path is not None]
+    for description, path, sequential in written:
         for other in inputs:
             if other is not None and _is_same_file(path, other):
+                replaced = "standard input" if other == "-" else other
                 raise click.UsageError(
-                    f"{what} {path} would replace {'standard input' if other == '-' else other}, which the command "
-                    "reads: give another path"
+                    f"{description} {path} would replace {replaced}, which the command reads: give another path"
                 )
         try:
             check_writable(Path(path), sequential=sequential)
         except OSError as error:
-            raise OSError(f"{what} {path} cannot be written: {error.strerror or error}") from error
-    for (what, path, _), (other_what, other, _) in combinations(written, 2):
+            raise OSError(f"{description} {path} cannot be written: {error.strerror or error}") from error
+    for (description, path, _), (other_description, other, _) in combinations(written, 2):
         if _is_same_file(path, other):
-            raise click.UsageError(f"{what} and {other_what} would both be {path}: give two paths")
+            raise click.UsageError(f"{description} and {other_description} would both be {path}: give two paths")
 
 
 def write_text(path: str, parts: Iterable[str]) -> None:
@@ -68,5 +68,5 @@ def _is_same_file(output: str, other: str) -> bool:
     try:
         there = os.fstat(_STANDARD_INPUT) if other == "-" else os.stat(other)
         return stat.S_ISREG(there.st_mode) and os.path.samestat(there, os.stat(output))
-    except OSError:  # one of them does not exist
-        return os.path.realpath(output) == os.path.realpath(other)
+    except OSError:  # one of them does not exist, or standard input is closed
+        return other != "-" and os.path.realpath(output) == os.path.realpath(other)
