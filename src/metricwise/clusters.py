@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 _LOG = logging.getLogger("metricwise")
-_NO_WORKERS = (
+_WAIT_SETTING = (
     "distributed.scheduler.no-workers-timeout"  # Dask's setting of the longest wait for workers; None at first
 )
 _LONGEST_WAIT = "60s"  # for the first worker, unless Dask has a setting
@@ -58,7 +58,7 @@ def wait_for_worker(client: Any) -> None:
     import dask
     from dask.utils import parse_timedelta
 
-    seconds = parse_timedelta(dask.config.get(_NO_WORKERS, None) or _LONGEST_WAIT, default="s")
+    seconds = parse_timedelta(dask.config.get(_WAIT_SETTING, None) or _LONGEST_WAIT, default="s")
     _LOG.warning("the Dask cluster has no workers; waiting up to %g s for the first", seconds)
     task = client.submit(int, pure=False)  # an adaptive cluster starts workers when there is a task
     try:
@@ -66,7 +66,7 @@ def wait_for_worker(client: Any) -> None:
     except TimeoutError as error:
         raise ValueError(
             f"the Dask cluster has 0 workers, and none joined within {seconds:g} s: start some, as by cluster.scale(2) "
-            f"or `dask worker ADDRESS`. If yours take longer, set {_NO_WORKERS} of Dask"
+            f"or `dask worker ADDRESS`. If yours take longer, set {_WAIT_SETTING} of Dask"
         ) from error
     finally:
         task.release()

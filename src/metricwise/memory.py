@@ -78,10 +78,10 @@ def check_feature_memory(n_features: int, bytes_per_feature: int) -> None:
         Bytes of all vectors together, per feature.
     """
     needed = n_features * bytes_per_feature
-    if needed > _SURELY_AVAILABLE and needed > available_bytes():
+    if needed > _SURELY_AVAILABLE and needed > (available := available_bytes()):
         raise MemoryError(
             f"the vectors of training take {format_megabytes(needed)} for {n_features} features, but about "
-            f"{format_megabytes(available_bytes())} of memory are free: drop or hash features; in an svmlight file "
+            f"{format_megabytes(available)} of memory is free: drop or hash features; in an svmlight file "
             "their number is the largest index, which may be a mistake"
         )
 

@@ -341,6 +341,18 @@ def test_folders_that_vanish_while_old_ones_are_removed_do_not_matter(tmp_path):
     assert metricwise.io.open(path, **options).shape == X.shape
 
 
+@pytest.mark.parametrize("dtype", ["nonsense", "f2", 5])
+def test_a_wrong_type_of_the_numbers_is_named(dtype, npy):
+    with pytest.raises(ValueError, match="dtype must be float64 or float32, got"):
+        metricwise.io.open(npy, dtype=dtype)
+
+
+def test_labels_of_another_kind_are_not_told_to_become_features(npy, tmp_path):
+    np.save(tmp_path / "y.npy", np.zeros(3000, complex))
+    with pytest.raises(ValueError, match=r"not numbers or text: convert the labels, for example with y\.astype"):
+        metricwise.io.open(npy, target=str(tmp_path / "y.npy"))
+
+
 @pytest.mark.parametrize(
     ("cache", "message"), [("a\0b", "cache='a.*NUL byte"), (5, "cache must be the path of a folder, got 5")]
 )

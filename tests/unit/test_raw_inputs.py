@@ -169,7 +169,7 @@ def test_certify_refuses_what_is_no_training_data(samples, y, message):
 def test_too_many_columns_for_the_memory_are_refused(estimator, monkeypatch):
     wide = sparse.csr_matrix((np.ones(60), (np.arange(60), np.arange(60) * 1000)), shape=(60, 3_000_000))
     monkeypatch.setattr(memory, "available_bytes", lambda: 20_000_000)
-    with pytest.raises(MemoryError, match=r"72MB for 3000000 features, but about 20MB of memory are free"):
+    with pytest.raises(MemoryError, match=r"72MB for 3000000 features, but about 20MB of memory is free"):
         estimator.fit(wide, Y)
     estimator.fit(wide[:, :100_000], Y)
 

@@ -62,7 +62,7 @@ class KernelFunction:
 
     @property
     def settings(self) -> dict[str, float]:
-        """The parameters that the kernel has, as numbers of Python: NumPy knows no fractions."""
+        """The parameters that the kernel has, as numbers that NumPy can compute with: fractions.Fraction is none."""
         known = {"gamma": float(self.gamma), "degree": self.degree, "coef0": float(self.coef0)}
         return {name: known[name] for name in _PARAMETERS[str(self.kernel)]}
 
@@ -164,7 +164,7 @@ class KernelMatrix:
         if not self.is_precomputed and size > _ROOM * room:
             raise MemoryError(
                 f"the kernel matrix of {self.n_samples} samples takes {size / 1e9:.1f} GB, but about {room / 1e9:.1f} "
-                f"GB of memory are free: {hint}"
+                f"GB of memory is free: {hint}"
             )
         if self.is_precomputed:
             return np.ascontiguousarray(self.X, dtype=np.float64)

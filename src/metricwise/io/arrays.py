@@ -24,7 +24,7 @@ from metricwise.io.spec import suffix_of
 _MOST_OF_HEADER = 1 << 16  # bytes that are read at a time
 _KINDS = "biufSU"  # of entries
 _NUMBERS = "biuf"
-_MOST_COLUMNS = int(np.iinfo(np.int64).max)  # and rows: what indices can count
+_LARGEST_SIZE = int(np.iinfo(np.int64).max)  # of rows and of columns: what indices can count
 LABEL_KINDS = "biufSUmM"  # numbers, text, dates and times
 _LOCAL_HEADER = struct.Struct("<26xHH")  # of a member of a zip file: lengths of its name and of its extra field
 
@@ -76,7 +76,7 @@ class StoredArray:
 def open_arrays(arrays: list[StoredArray]) -> Iterator[list[FileIO]]:
     """Open the files of some arrays, unbuffered; raise a ValueError if one has changed since it was located.
 
-    They are compared again after the last read, so that samples of two versions of a file never make one result.
+    The files are compared again after the last read, so that samples of two versions of a file never make one result.
     """
     with ExitStack() as stack:
         files = [stack.enter_context(builtins.open(array.path, "rb", buffering=0)) for array in arrays]
@@ -135,8 +135,10 @@ def read_header(path: str, file: IO[bytes], kinds: str = _NUMBERS) -> tuple[tupl
         if min(shape, default=0) < 0:
             raise EOFError(f"shape {shape}")
     if dtype.hasobject or dtype.kind not in kinds or dtype.itemsize == 0:
-        wanted = "numbers" if kinds == _NUMBERS else "numbers or text"
-        raise ValueError(f"{path} holds {dtype}, not {wanted}: convert it, for example with X.astype(numpy.float32)")
+        wanted, advice = "numbers", "convert it, for example with X.astype(numpy.float32)"
+        if kinds != _NUMBERS:
+            wanted, advice = "numbers or text", "convert the labels, for example with y.astype(str)"
+        raise ValueError(f"{path} holds {dtype}, not {wanted}: {advice}")
     if by_columns and len(shape) > 1:
         raise ValueError(
             f"{path} is stored column by column (Fortran order), and rows cannot be read from it in blocks: write it "
@@ -193,7 +195,7 @@ def count_csr_columns(path: str) -> int:
     with open_npz(path) as archive:
         form, shape = _read_small(archive, "format").item(), [int(size) for size in _read_small(archive, "shape")]
         form = form.decode("ascii") if isinstance(form, bytes) else str(form)
-        if len(shape) != 2 or min(shape) < 0 or max(shape) > _MOST_COLUMNS:
+        if len(shape) != 2 or min(shape) < 0 or max(shape) > _LARGEST_SIZE:
             raise EOFError(f"shape {shape}")
     if form != "csr":
         raise ValueError(

@@ -27,6 +27,7 @@ from metricwise.io.blocks import BUFFERS, FLOATS, INTEGERS, DenseLayout, Layout,
 from metricwise.io.disk_memory import LIBRARIES, check_memory, count_needed, count_vector_bytes
 from metricwise.io.errors import SkippedLinesWarning
 from metricwise.io.labels import restore_labels
+from metricwise.io.options import check_float_type
 from metricwise.io.roles import Which
 from metricwise.io.spec import FileSpec, Format, check_count, describe_file
 from metricwise.io.streaming import STREAMED, make_stream
@@ -285,8 +286,7 @@ def open(
     limit = parse_bytes(memory_limit)
     if block_rows is not None:
         check_count("block_rows", block_rows, least=1)
-    if dtype is not None and np.dtype(dtype) not in FLOATS:
-        raise ValueError(f"dtype must be float64 or float32, got {dtype!r}")
+    wanted = None if dtype is None else check_float_type(dtype)
     are_labels = not isinstance(target, str | Integral | None)
     spec = describe_file(
         path,
@@ -304,7 +304,6 @@ def open(
         decimal=decimal,
         encoding=encoding,
     )
-    wanted = None if dtype is None else np.dtype(dtype)
     divide = partial(_divide_into_blocks, memory_limit=limit, block_rows=block_rows)
     if spec.format in ("npy", "npz"):
         if on_error != "raise":

@@ -60,7 +60,7 @@ helper: Any = _compile(no_cpython_wrapper=True)
 class _PausedCollector(event.Listener):  # type: ignore[misc]  # numba has no types
     """Pause Python's collector of reference cycles while a kernel of this package is compiled.
 
-    The compiler makes millions of objects and few cycles: a fifth of the time to compile would go into looking for
+    The compiler makes millions of objects and few cycles: about a tenth of the first fit would go into looking for
     them. numba holds its lock during these events, so that they nest and never interleave.
     """
 

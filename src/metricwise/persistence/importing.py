@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 
 class ImportFailedError(ImportError):
-    """Code that a model needs cannot be imported, for a reason that is none of the file."""
+    """Code that a model needs cannot be imported, for a reason outside the file."""
 
 
 @contextmanager
