@@ -127,7 +127,7 @@ def test_errors_of_other_packages_drop_a_candidate():
 def test_candidates_without_finite_scores_are_dropped(kind):
     y = {"multiclass": Y + (X[:, 0] > 1.0), "multilabel": np.column_stack([Y, X[:, 0] > 0])}.get(kind, Y)
     measure = {"binary": "f1", "ranking": "roc_auc"}.get(kind, "f1_macro")
-    with pytest.warns(UserWarning, match="candidate broken failed .* NaN or infinite scores"):
+    with pytest.warns(UserWarning, match="candidate broken failed .* returned NaN or infinity for 1 of"):
         model = MetricClassifier(measure, candidates={"broken": Undefined(), **LINEAR}, cv=2).fit(X, y)
     assert model.leaderboard_["candidate"].tolist() == ["linear", "broken"]
     assert np.isfinite(model.predict_proba(X)).all()

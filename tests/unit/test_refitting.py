@@ -98,7 +98,7 @@ def choose_by_folds(estimator, X, y):
     """Return the threshold on log-odds chosen from out-of-fold scores alone, with the folds of the models."""
     seed = int(np.random.RandomState(0).randint(2**31 - 1))
     splits = make_splits(None, X, y, seed)
-    scores = [binary_scores(clone(estimator).fit(X[a], y[a]), X[b], 1) for a, b in splits]
+    scores = [binary_scores(clone(estimator).fit(X[a], y[a]), X[b], np.unique(y), 1) for a, b in splits]
     samples = np.concatenate([test for _, test in splits])
     held = ScoredSamples(y[samples] == 1, np.concatenate(scores), np.ones(samples.size))
     return choose(make_aim(get_measure("f1"), None), ThresholdRule(seed=seed), held, True).threshold

@@ -142,8 +142,8 @@ def list_given_splits(cv: Any, X: Any, y: Labels, groups: Any) -> Splits:
 
 def _list_pairs(cv: Any) -> list[Any]:
     """Return the splits of an iterable; ValueError if one is no pair of training and test samples."""
-    pairs = [] if isinstance(cv, np.ndarray) and cv.ndim == 0 else list(cv)
-    if not pairs or any(not hasattr(pair, "__len__") or len(pair) != 2 for pair in pairs):
+    pairs = list(cv) if np.iterable(cv) else [cv]
+    if not all(np.iterable(pair) and hasattr(pair, "__len__") and len(pair) == 2 for pair in pairs):
         raise ValueError(
             "cv is a number of folds, a splitter or an iterable of splits, and each split a pair: the positions of the "
             "training samples and those of the test samples"
