@@ -13,7 +13,7 @@ own scores out of fold show how much there is left to learn.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Sized
 from numbers import Integral
 from typing import Any, NamedTuple
 
@@ -143,12 +143,16 @@ def list_given_splits(cv: Any, X: Any, y: Labels, groups: Any) -> Splits:
 def _list_pairs(cv: Any) -> list[Any]:
     """Return the splits of an iterable; ValueError if one is no pair of training and test samples."""
     pairs = list(cv) if np.iterable(cv) else [cv]
-    if not all(np.iterable(pair) and hasattr(pair, "__len__") and len(pair) == 2 for pair in pairs):
+    if not all(_is_pair(pair) for pair in pairs):
         raise ValueError(
             "cv is a number of folds, a splitter or an iterable of splits, and each split a pair: the positions of the "
             "training samples and those of the test samples"
         )
     return pairs
+
+
+def _is_pair(split: Any) -> bool:
+    return isinstance(split, Sized) and np.iterable(split) and len(split) == 2
 
 
 def _group_setting(cv: Any, groups: Any) -> dict[str, Any]:
