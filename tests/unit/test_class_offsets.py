@@ -135,3 +135,18 @@ def test_expected_offsets_equal_those_of_samples_that_are_split_by_class(measure
     reached = value_of(measure.of_tables, *split, found)
     assert reached == pytest.approx(best_offsets(measure.of_tables, *split).value, abs=1e-9)
     assert reached > value_of(measure.of_tables, *split, np.zeros(4))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_copies_and_rounding_errors_change_no_offsets(seed):
+    """A processor may compute the scores of copies of a sample with other last digits."""
+    codes, scores = make_problem(12, 3, seed)
+    random = np.random.default_rng(seed)
+    weights = random.integers(1, 4, size=12)
+    which = random.permutation(np.repeat(np.arange(12), weights))
+    noisy = scores[which] * (1.0 + 1e-14 * random.normal(size=(which.size, 3)))
+    value = Averaged(FBeta()).of_tables
+    bagged, again = bagged_offsets(value, codes, scores, weights), bagged_offsets(value, codes[which], noisy)
+    assert again.offsets == pytest.approx(bagged.offsets, abs=1e-9)
+    expected = expected_offsets(value, scores, weights.astype(float))
+    assert expected_offsets(value, noisy, np.ones(which.size)) == pytest.approx(expected, abs=1e-9)

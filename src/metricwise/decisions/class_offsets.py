@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import softmax
 
-from metricwise._typing import Floats, Integers, Mask
+from metricwise._typing import Floats, Indices, Integers, Mask
 from metricwise.decisions.threshold_choice import draw_weights
 from metricwise.inference.threshold import Candidates
 from metricwise.measures.averages import matrix_table
@@ -29,6 +29,7 @@ _GAIN = 1e-12
 _RESAMPLES = 10
 _MOST_EXPECTED = 5000  # samples from whose probabilities tables are expected
 _NEGLIGIBLE = 1e-3  # probability of a class
+_ROUNDED_BITS = 33  # of the largest score, by which scores are compared: about ten digits
 
 
 class ClassOffsets(NamedTuple):
@@ -77,7 +78,9 @@ def best_offsets(value: TablesValue, codes: Integers, scores: Floats, weights: F
 
 def _find_best(value: TablesValue, samples: _KnownClasses) -> ClassOffsets:
     found = [_ascend(value, samples, offsets, _SWEEPS) for offsets in _starts(value, samples)]
-    return max(found, key=lambda end: end.value)
+    # Of ends that are equally good up to rounding errors, the first.
+    least = max(end.value for end in found) - _GAIN
+    return next((end for end in found if end.value >= least), found[0])
 
 
 def bagged_offsets(
@@ -88,10 +91,8 @@ def bagged_offsets(
     Each ascent starts from the offsets that are best for all samples, and the mean's own measure is returned with it.
     """
     weight = np.ones(len(codes)) if weights is None else weights
-    # Equal samples are drawn as one, so that a sample of weight two and the same sample twice give the same numbers.
-    distinct, which = np.unique(np.column_stack([codes, scores]), axis=0, return_inverse=True)
-    codes, scores = distinct[:, 0].astype(np.int64), distinct[:, 1:]
-    weight = np.bincount(which.ravel(), weight).astype(np.float64)
+    first, weight = _merge_equal(scores, weight, codes)
+    codes, scores = codes[first], scores[first]
     whole = best_offsets(value, codes, scores, weight)
     random = np.random.default_rng(seed)
     drawn = [
@@ -137,15 +138,27 @@ def expected_offsets(
     >>> np.argmax(scores - offsets, axis=1)
     array([0, 1, 0, 0])
     """
-    # Equal samples count as one, so that a sample of weight two and the same sample twice give the same numbers.
-    scores, which = np.unique(scores, axis=0, return_inverse=True)
-    weights = np.bincount(which.ravel(), weights).astype(np.float64)
+    first, weights = _merge_equal(scores, weights)
+    scores = scores[first]
     if len(scores) > _MOST_EXPECTED:
         drawn = np.random.default_rng(seed).choice(len(scores), _MOST_EXPECTED, replace=False)
         scores, weights = scores[drawn], weights[drawn]
     chances = softmax(scores if calibration is None else calibration(scores), axis=1).T
     samples = _KnownClasses.of(scores, np.where(chances > _NEGLIGIBLE, chances, 0.0) * weights)
     return _find_best(value, samples).offsets
+
+
+def _merge_equal(scores: Floats, weights: Floats, codes: Integers | None = None) -> tuple[Indices, Floats]:
+    """Return the first of equal samples, of one class if codes are given, and the weights of all that equal it.
+
+    A sample of weight two and the same sample twice then give the same numbers. Rounding errors, which depend on the
+    order of the samples in memory, make no difference.
+    """
+    sizes = np.abs(scores[np.isfinite(scores)])
+    unit = np.ldexp(1.0, np.frexp(sizes.max(initial=1e-300))[1] - _ROUNDED_BITS)
+    columns = [np.round(scores / unit)] if codes is None else [codes, np.round(scores / unit)]
+    _, first, which = np.unique(np.column_stack(columns), axis=0, return_index=True, return_inverse=True)
+    return first, np.bincount(which.ravel(), weights).astype(np.float64)
 
 
 def value_of(value: TablesValue, codes: Integers, scores: Floats, weights: Floats, offsets: Floats) -> float:
