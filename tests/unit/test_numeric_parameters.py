@@ -22,9 +22,12 @@ from metricwise import (
     TwoWayPartialAuc,
     adapt_prior,
     certify,
+    load,
+    save,
     score_queries,
 )
 from metricwise.decisions.outcomes import as_scores
+from metricwise.io.errors import ModelFileError
 from metricwise.measures.checks import as_real
 
 RANDOM = np.random.default_rng(0)
@@ -40,6 +43,27 @@ def test_halves_of_every_type_train_the_same_model(half):
     assert model.get_params()["C"] is half
     assert clone(model).C is half
     assert certify(model, X, Y) == certify(plain, X, Y)
+
+
+@pytest.mark.parametrize("half", [Fraction(1, 2), np.float16(0.5), np.longdouble(0.5), np.float64(0.5)])
+def test_models_with_numbers_of_every_type_are_saved(half, tmp_path):
+    for model in (MultivariateSVC("f1", C=half, threshold=half), STAMPClassifier("f1", alpha=half)):
+        save(model.fit(X, Y), tmp_path / "model.mw")
+        loaded = load(tmp_path / "model.mw")
+        assert np.array_equal(loaded.predict(X), model.predict(X))
+        assert np.array_equal(loaded.fit(X, Y).coef_, model.coef_)
+
+
+def test_attributes_of_extended_precision_are_refused_by_name(tmp_path):
+    model = LogisticRegression(C=np.longdouble(0.5)).fit(X, Y)
+    with pytest.raises(ModelFileError, match=r"model\.C is of the type numpy\.longdouble"):
+        save(model, tmp_path / "model.mw")
+
+
+@pytest.mark.parametrize("true", [True, np.True_])
+def test_a_class_weight_of_true_is_one(true):
+    model = MultivariateSVC("f1", class_weight={0: true, 1: 2}).fit(X, Y)
+    assert np.array_equal(model.coef_, MultivariateSVC("f1", class_weight={0: 1, 1: 2}).fit(X, Y).coef_)
 
 
 @pytest.mark.parametrize("one", [Fraction(1), np.float16(1), np.int8(1)])

@@ -97,11 +97,16 @@ def sample_weights_of(X: Any, y: NDArray[Any], sample_weight: Any, class_weight:
     """Return the weight of every sample, not negative, from sample and class weights."""
     weights = check_sample_weight(sample_weight, X)
     if isinstance(class_weight, Mapping):
-        class_weight = {label: as_real(one, f"class_weight of {label!r}") for label, one in class_weight.items()}
+        class_weight = {label: _as_weight(one, label) for label, one in class_weight.items()}
     if class_weight is not None:
         weights = weights * compute_sample_weight(class_weight, y)
         check_weight_range(weights)
     return np.asarray(weights, dtype=np.float64)
+
+
+def _as_weight(value: Any, label: Any) -> float:
+    """Return the weight of a class; True is 1, as it is for scikit-learn."""
+    return as_real(int(value) if isinstance(value, bool | np.bool_) else value, f"class_weight of {label!r}")
 
 
 def positives_of_problems(classes: NDArray[Any], pos_label: Any, multi_class: str | None) -> list[Any]:

@@ -39,8 +39,8 @@ def plain_numbers(estimator: Any) -> Iterator[None]:
         If a parameter is beyond double precision.
     """
     values = vars(estimator)
-    given = {name: values[name] for name in _list_numeric(estimator) if name in values}
-    plain = {name: _to_plain(value, name) for name, value in given.items()}
+    given = {name: values[name] for name in list_numeric(estimator) if name in values}
+    plain = {name: to_plain(value, name) for name, value in given.items()}
     replaced = {name: value for name, value in plain.items() if type(value) is not type(given[name])}
     values.update(replaced)
     try:
@@ -50,7 +50,7 @@ def plain_numbers(estimator: Any) -> Iterator[None]:
         values.update({name: given[name] for name, value in replaced.items() if values.get(name) is value})
 
 
-def _list_numeric(estimator: Any) -> list[str]:
+def list_numeric(estimator: Any) -> list[str]:
     """Return the names of the parameters that are numbers in an interval; labels, such as ``pos_label``, are not."""
     constraints = getattr(estimator, "_parameter_constraints", {})
     return [
@@ -60,7 +60,7 @@ def _list_numeric(estimator: Any) -> list[str]:
     ]
 
 
-def _to_plain(value: Any, name: str) -> Any:
+def to_plain(value: Any, name: str) -> Any:
     """Return a real number as an int or a float, and anything else unchanged."""
     if isinstance(value, bool) or not isinstance(value, Real):
         return value

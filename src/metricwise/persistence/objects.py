@@ -11,12 +11,14 @@ from collections.abc import Callable
 from enum import Enum
 from typing import Any
 
+import numpy as np
 from sklearn import config_context
 from sklearn.base import BaseEstimator
 from sklearn.utils import Bunch
 
 from metricwise._sklearn import SIMPLE_METHODS
 from metricwise._state import StoredState, Values
+from metricwise.estimators.parameters import list_numeric, to_plain
 from metricwise.persistence.checks import check_state
 from metricwise.persistence.names import is_own
 from metricwise.persistence.schemas import SCHEMAS
@@ -27,6 +29,7 @@ from metricwise.persistence.schemas.parts import require
 _REQUESTS = "_metadata_request"
 _TABLE_INFO = "table_"  # how the command read the table that an estimator of any class was trained on
 _MEMORY = "memory"  # a parameter of pipelines that names files of the training
+_NUMBERS = (int, float, np.integer, np.float32)  # that files hold; others, such as fractions, are made floats
 _RESET = ("n_jobs",)  # a file must not start processes: set the parameter again after loading
 
 
@@ -58,9 +61,10 @@ def make_object(cls: Any, name: str, values: Values) -> Any:
 
 def _get_declared(thing: Any, state: StoredState) -> Values:
     parameters = _get_parameters(type(thing), state) if isinstance(thing, BaseEstimator) else []
-    return {key: getattr(thing, key) for key in parameters} | {
-        key: getattr(thing, key) for key in state.attributes if hasattr(thing, key)
-    }
+    attributes = {key: getattr(thing, key) for key in state.attributes if hasattr(thing, key)}
+    given = {key: getattr(thing, key) for key in parameters}
+    numeric = {key for key in list_numeric(thing) if key in given and not isinstance(given[key], _NUMBERS)}
+    return given | {key: to_plain(given[key], key) for key in numeric} | attributes
 
 
 def _make_own(cls: Any, name: str, values: Values) -> Any:

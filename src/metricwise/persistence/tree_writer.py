@@ -99,7 +99,7 @@ class TreeWriter:
     def _make_entry(self, thing: Any, where: str) -> dict[str, Any]:
         if type(thing) in (np.ndarray, np.memmap):
             return self._add_array(np.asarray(thing), where)
-        if isinstance(thing, np.generic) and thing.dtype.kind in SCALAR_KINDS:
+        if isinstance(thing, np.generic) and thing.dtype.kind in SCALAR_KINDS and not isinstance(thing, np.longdouble):
             return {"kind": "scalar", "dtype": thing.dtype.str, "value": self._encode(thing.item(), where)}
         for layout, classes in SPARSE_CLASSES.items():
             if type(thing) in classes:
