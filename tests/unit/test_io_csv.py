@@ -238,5 +238,16 @@ def test_quotes_within_a_name_swallow_no_rows(tmp_path):
 
 @pytest.mark.parametrize("has_header", [None, True, False])
 def test_files_whose_fields_are_all_empty_have_no_rows(tmp_path, has_header):
-    with pytest.raises(ValueError, match=r"has no rows: all of its fields are empty"):
+    with pytest.raises(ValueError, match=r"has no rows: all fields of its first 6 bytes are empty"):
         read_table(write(tmp_path, ",,\n,,\n"), has_header=has_header)
+
+
+@pytest.mark.parametrize("delimiter", ["\t", ";", ",", "|", " "])
+@pytest.mark.parametrize("other", [";", ",", "|", "\t"])
+def test_quoted_names_above_texts_with_other_delimiters_are_divided(tmp_path, delimiter, other):
+    """A delimiter that cannot divide the header is none, however often it divides the texts below."""
+    path = tmp_path / "rows.csv"
+    frame = pd.DataFrame({"id": range(60), "tags": f"a{other}b", "y": [0, 1] * 30})
+    frame.to_csv(path, sep=delimiter, index=False, quoting=csv.QUOTE_NONNUMERIC)
+    table = read_table(path)
+    assert (table.X["tags"] == f"a{other}b").all() and table.y.tolist() == [0, 1] * 30

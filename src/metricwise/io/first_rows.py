@@ -62,7 +62,7 @@ def divide_rows(data: bytes, delimiter: str, count: int) -> list[Row]:
     """
     rows: list[Row] = []
     for start, row in _divide_lines(data, delimiter):
-        texts = row.texts(data)
+        texts = () if row.problem else row.texts(data)
         if any(texts):
             rows.append(Row(texts, start, row.end))
         if len(rows) == count:
@@ -71,28 +71,34 @@ def divide_rows(data: bytes, delimiter: str, count: int) -> list[Row]:
 
 
 def _divide_lines(data: bytes, delimiter: str) -> Iterator[tuple[int, _Division]]:
-    """Yield the start and the fields of every row that can be divided."""
+    """Yield the start and the fields of every row; one with a problem ends with its line.
+
+    What follows a quote that is never closed is not divided: perhaps the data end within a text.
+    """
     start = 0
     while start < len(data):
         row = _divide(data, start, delimiter)
-        if row.problem == fields.UNCLOSED:  # perhaps because the data end within a text
+        if row.problem:
+            row = row._replace(end=data.index(b"\n", start) + 1)
+        yield start, row
+        if row.problem == fields.UNCLOSED:
             return
-        if not row.problem:
-            yield start, row
-        start = data.index(b"\n", start) + 1 if row.problem else row.end
+        start = row.end
 
 
 def count_fields(data: bytes, delimiter: str, count: int) -> list[int]:
     r"""Return the numbers of fields of the first rows with content, without decoding them.
 
+    A line that cannot be divided counts as a single field: it speaks against the delimiter.
+
     Examples
     --------
-    >>> count_fields(b'a,"b, c",d"\n1,2\n', ",", 50)
-    [3, 2]
+    >>> count_fields(b'a,"b, c",d"\n1,2\n', ",", 50), count_fields(b'"a","b"\n1;2\n', ";", 50)
+    ([3, 2], [1, 2])
     """
     empty = delimiter.encode() + b' \t\r\n"'
     rows = (row for start, row in _divide_lines(data, delimiter) if data[start : row.end].strip(empty))
-    return [len(row.bounds) for row in islice(rows, count)]
+    return [1 if row.problem else len(row.bounds) for row in islice(rows, count)]
 
 
 def read_first_row(name: str, data: bytes, delimiter: str) -> tuple[Row, MalformedLineError | None]:
@@ -110,7 +116,7 @@ def read_first_row(name: str, data: bytes, delimiter: str) -> tuple[Row, Malform
         if row.problem or any(texts):
             return Row(texts, start, row.end), _find_problem(name, data, start, row)
         start = row.end
-    raise ValueError(f"{name} has no rows: all of its fields are empty")
+    raise ValueError(f"{name} has no rows: all fields of its first {len(data)} bytes are empty")
 
 
 def _find_problem(name: str, data: bytes, start: int, row: _Division) -> MalformedLineError | None:
