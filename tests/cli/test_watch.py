@@ -141,3 +141,20 @@ def test_unknown_numbers_and_scores_of_classes_are_named(tmp_path: Path) -> None
     assert "the label of row 4 is 7, and labels of the model are 0, 1, 2" in run_command(*command, code=1).stderr
     given = ("--prediction", "y", "--score", "a")
     assert "a score for each of 3 classes" in run_command(*command, *given, code=1).stderr
+
+
+def test_labels_may_be_written_as_other_numbers(tmp_path: Path) -> None:
+    """Databases export decimals with a fixed number of digits."""
+    random = np.random.default_rng(0)
+    X = pd.DataFrame(random.normal(size=(300, 2)), columns=["a", "b"])
+    y = (X["a"] + random.normal(size=300) > 0).astype(int)
+    model = metricwise.PlugInClassifier(LogisticRegression(), "f1", subject_to="precision>=0.5").fit(X, y)
+    metricwise.save(model, tmp_path / "model.mw")
+    counts = []
+    for labels in (y, y.map(lambda label: f"{label}.00")):
+        X.assign(y=labels, p=model.predict(X)).to_csv(tmp_path / "rows.csv", index=False)
+        given = ("watch", tmp_path / "model.mw", tmp_path / "rows.csv", "--target", "y", "--prediction", "p", "--json")
+        counts.append(json.loads(run_command(*given).stdout)["guarantees"])
+    assert counts[0] == counts[1]
+    X.assign(y="2.00", p=0).to_csv(tmp_path / "rows.csv", index=False)
+    assert "column 'y' has the unknown label '2.00' in row 1" in run_command(*given, code=1).stderr

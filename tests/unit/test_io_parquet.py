@@ -245,6 +245,8 @@ def test_dates_out_of_range_are_refused_with_their_row(tmp_path, type_):
         (pa.array([Decimal(12345678901234567891), Decimal(12345678901234567892)]), None),
         (pa.array([b"007", b"1e3"]), ["007", "1e3"]),
         (pa.array([0.1, 2.0, float("nan")], pa.float32()), ["0.1", "2", ""]),
+        (pa.array([123456789012.0, -0.0, None]), ["123456789012", "0", ""]),  # whole numbers with gaps, from pandas
+        (pa.array([1e300, 2.5e-7, float("inf")]), ["1e+300", "2.5e-07", "inf"]),
         (pa.array([True, False]), ["1", "0"]),
         (pa.array([1, 1_500_000_000, -100 * 10**9], pa.duration("ns")), ["0.000000001", "1.5", "-100"]),
         (pa.array([1, 2], pa.time64("ns")), ["00:00:00.000000001", "00:00:00.000000002"]),

@@ -174,14 +174,17 @@ def _convert_labels(texts: list[str], model: Any, path: str, where: str, review:
     known = {str(label): label for label in model.classes_.tolist()}
     known |= {str(shown): label for shown, label in zip(restore_integers(model.classes_), known.values(), strict=True)}
     known |= {str(label): label for label in review}
-    for row, label in enumerate(texts, start=1):
-        if label not in known:
-            problem = f"has the unknown label {label!r}" if label else "has no label"
+    # The same number may be written in another way, as the decimals of databases are: 1.00.
+    numbers = {float(label): label for label in model.classes_.tolist()} if model.classes_.dtype.kind in "iuf" else {}
+    labels = [known.get(text, numbers.get(float(text)) if _is_number(text) else None) for text in texts]
+    for row, (text, label) in enumerate(zip(texts, labels, strict=True), start=1):
+        if label is None:
+            problem = f"has the unknown label {text!r}" if text else "has no label"
             raise ValueError(
                 f"{path}: {where} {problem} in row {row}; labels of the model are {', '.join(dict.fromkeys(known))}. "
                 "Give outcomes when both labels are known"
             )
-    return [known[label] for label in texts]
+    return labels
 
 
 def _refuse_unknown(truth: Any, model: Any, path: str) -> None:

@@ -30,6 +30,18 @@ _FRACTIONS = {
     "ns": ((r"\.000000000", ""), (r"(\.\d{6})000", r"\1")),
 }
 _ZONES = ((r"Z$", "+00:00"), (r"([+-]\d\d)(\d\d)$", r"\1:\2"))
+_EXACT = 2.0**53  # below which every whole number is a double
+
+
+def _write_floats(numbers: NDArray[Any]) -> list[str | None]:
+    """Return numbers as Python writes them, whole ones without a point, and None for NaN.
+
+    pyarrow writes large whole numbers, such as keys of rows, with an exponent.
+    """
+    return [
+        None if value != value else str(int(value)) if abs(value) < _EXACT and value.is_integer() else str(number)
+        for value, number in zip(numbers.tolist(), numbers, strict=True)
+    ]
 
 
 class Column(NamedTuple):
@@ -137,6 +149,8 @@ class ParquetTable:
             return values.cast(self._arrow.int8()).cast(string)  # as labels are written
         if types.is_duration(values.type):
             return self._arrow.array(self._write_seconds(values), string)
+        if types.is_floating(values.type):
+            return self._arrow.array(_write_floats(values.to_numpy(zero_copy_only=False)), string)
         try:
             texts = values.cast(string)
         except (self._arrow.ArrowInvalid, self._arrow.ArrowNotImplementedError) as error:
@@ -145,9 +159,6 @@ class ParquetTable:
                 f"{self._name}: column {column.name!r} is of type {column.type}, and its values cannot be written as "
                 "text: convert it to text or numbers"
             ) from error
-        if types.is_floating(values.type):
-            is_nan = self._compute.is_nan(values.cast(self._arrow.float64()))
-            return self._compute.if_else(is_nan, self._arrow.scalar(None, string), texts)
         if types.is_date(values.type) or types.is_timestamp(values.type):
             self._refuse_far_dates(texts, number, first)
         if types.is_timestamp(values.type):
