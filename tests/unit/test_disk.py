@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import logging
 import os
 import pathlib
@@ -324,13 +325,44 @@ def test_a_damaged_converted_folder_is_converted_anew(name, tmp_path, caplog):
     assert not caplog.records and list_folders(tmp_path) == [folder]
 
 
-@pytest.mark.parametrize("content", ["", "{}", "[]", "[" * 10**5])
-def test_damaged_folders_of_earlier_versions_do_not_matter(content, tmp_path):
+def write_about(about):
+    """Return a file of facts whose checksum fits."""
+    return json.dumps({"about": about, "checksum": binary_cache._compute_checksum(about)})
+
+
+STRANGE = [{}, [], "x", None, {"source": [], "arrays": {}, "facts": {}}, {"source": 1, "arrays": [], "facts": 2}]
+
+
+@pytest.mark.parametrize("content", ["", "{}", "[]", "[" * 10**5, *map(write_about, STRANGE)])
+def test_damaged_folders_do_not_matter(content, tmp_path):
     path, options = write_samples(tmp_path, "csv")
     metricwise.io.open(path, **options)
     (folder,) = list_folders(tmp_path)
     (folder / "about.json").write_text(content)
     assert metricwise.io.open(path, target="a").shape == X.shape
+    np.testing.assert_array_equal(join_blocks(metricwise.io.open(path, **options)), X)
+
+
+def test_folders_of_the_first_version_are_removed(tmp_path):
+    path, options = write_samples(tmp_path, "csv")
+    first = tmp_path / "X.csv.metricwise-0123456789ab"
+    first.mkdir()
+    (first / "about.json").write_text(json.dumps({"source": [str(path), 1, 2], "skipped": ""}))
+    samples = metricwise.io.open(path, **options)
+    assert not first.exists()
+    np.testing.assert_array_equal(join_blocks(samples), X)
+
+
+def test_a_folder_that_another_process_has_mended_stays(tmp_path):
+    path, options = write_samples(tmp_path, "csv")
+    samples = metricwise.io.open(path, **options)
+    (folder,) = list_folders(tmp_path)
+    source = json.loads((folder / "about.json").read_text())["about"]["source"]
+    partial = tmp_path / "partial"
+    partial.mkdir()
+    binary_cache._replace_damaged(partial, folder, source, ["X", "y"])
+    assert list_folders(tmp_path) == [folder] and not partial.exists()
+    np.testing.assert_array_equal(join_blocks(samples), X)
 
 
 def test_folders_that_vanish_while_old_ones_are_removed_do_not_matter(tmp_path):

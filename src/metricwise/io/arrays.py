@@ -93,7 +93,7 @@ def _refuse_changed(arrays: list[StoredArray], files: list[FileIO]) -> None:
     """Raise a ValueError if an open file was written to, or another one has taken its name."""
     for array, file in zip(arrays, files, strict=True):
         found = [os.fstat(file.fileno())]
-        with suppress(FileNotFoundError):  # one that was removed is intact while it is open
+        with suppress(FileNotFoundError, NotADirectoryError):  # one that was removed is intact while it is open
             found.append(os.stat(array.path))
         if any(_stamp(each) != array.stamp for each in found):
             raise ValueError(f"{array.path} has changed since it was opened: call metricwise.io.open again")

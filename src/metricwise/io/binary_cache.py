@@ -44,6 +44,7 @@ _ABOUT = "about.json"
 _ABANDONED_AFTER = 3600.0  # seconds without a change: no process is writing to an unfinished folder any more
 # Any other OSError, as of too many open files, says nothing about the files of a folder.
 _DAMAGE = (ValueError, FileNotFoundError, NotADirectoryError, IsADirectoryError)
+_NOT_ABOUT = (ValueError, LookupError, TypeError, AttributeError, RecursionError)  # no JSON, or JSON of anything else
 _COPIED_NUMBERS = 2**20  # numbers converted together
 
 Writer = Callable[[Path], dict[str, Any]]
@@ -148,11 +149,16 @@ def _read_about(folder: Path) -> dict[str, Any]:
     try:
         content = json.loads((folder / _ABOUT).read_text(encoding="utf-8"))
         about: dict[str, Any] = content["about"]
-        if content["checksum"] == _compute_checksum(about):
+        if content["checksum"] == _compute_checksum(about) and _is_complete(about):
             return about
-    except (ValueError, LookupError, TypeError, RecursionError):  # no JSON, or JSON of anything else
+    except _NOT_ABOUT:
         pass
     raise ValueError(f"{_ABOUT} is damaged")
+
+
+def _is_complete(about: dict[str, Any]) -> bool:
+    """Return whether source, arrays and facts are there."""
+    return isinstance(about["source"], list) and all(isinstance(about[name], dict) for name in ("arrays", "facts"))
 
 
 def _compute_checksum(about: dict[str, Any]) -> str:
@@ -192,25 +198,31 @@ def _publish(partial: Path, folder: Path, source: list[Any], names: Sequence[str
         try:
             found = _open_folder(folder, source, names)
         except _DAMAGE:
-            _replace_damaged(partial, folder)
+            _replace_damaged(partial, folder, source, names)
         else:
             shutil.rmtree(partial, ignore_errors=True)
             return found
     return _open_folder(folder, source, names)
 
 
-def _replace_damaged(partial: Path, folder: Path) -> None:
+def _replace_damaged(partial: Path, folder: Path, source: list[Any], names: Sequence[str]) -> None:
     """Give a complete folder the name of a damaged one, which is removed."""
     damaged = _name_partial(folder)
     with suppress(FileNotFoundError):  # another process has set it aside
         os.rename(folder, damaged)
+        with suppress(*_DAMAGE):
+            _open_folder(damaged, source, names)
+            # It is not damaged: another process has replaced the one that was, and may be reading it.
+            shutil.rmtree(partial, ignore_errors=True)
+            partial = damaged
     try:
         os.rename(partial, folder)
     except OSError:
         if not folder.is_dir():
             raise
         shutil.rmtree(partial, ignore_errors=True)  # another process was faster
-    shutil.rmtree(damaged, ignore_errors=True)
+    if damaged != partial:
+        shutil.rmtree(damaged, ignore_errors=True)
 
 
 def _remove_stale(home: Path, folder: Path, source: list[Any]) -> None:
@@ -220,9 +232,10 @@ def _remove_stale(home: Path, folder: Path, source: list[Any]) -> None:
     """
     stem = glob.escape(folder.name.rpartition("-")[0])
     for name in glob.glob(f"{stem}-*", root_dir=home):
-        with suppress(OSError, ValueError):
-            other_source = _read_about(home / name)["source"]
-            if other_source[0] == source[0] and other_source != source:
+        with suppress(OSError, *_NOT_ABOUT):
+            content = json.loads((home / name / _ABOUT).read_text(encoding="utf-8"))
+            other_source = content.get("about", content)["source"]  # the first version had it at the top
+            if other_source[0] == source[0] and (other_source != source or "about" not in content):
                 shutil.rmtree(home / name, ignore_errors=True)
     for name in glob.glob(f".{stem}-*{PARTIAL}", root_dir=home):
         with suppress(OSError):
