@@ -19,10 +19,12 @@ print(sum(code_values.stats.cache_hits.values()), sum(code_values.stats.cache_mi
 """
 
 
-def _call(folder: Path) -> tuple[str, str]:
+def _call(folder: Path, before: str = "") -> tuple[str, str]:
     """Return how often a process found the function compiled and how often not, and its warnings."""
     environment = os.environ | {"NUMBA_CACHE_DIR": str(folder), "NUMBA_OPT": "0"}
-    done = subprocess.run([sys.executable, "-c", CALL], env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", before + CALL], env=environment, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout.strip(), done.stderr
 
@@ -42,3 +44,16 @@ def test_a_damaged_function_is_compiled_and_stored_again(compiled: Path, suffix:
     counts, warning = _call(compiled)
     assert counts == "0 1" and "the compiled code_values in" in warning and "is compiled again" in warning
     assert _call(compiled) == ("1 0", "")
+
+
+WITHOUT_ROOM = """
+import resource
+resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs limits of files")
+def test_a_function_that_cannot_be_stored_is_used_all_the_same(tmp_path: Path) -> None:
+    counts, warning = _call(tmp_path, before=WITHOUT_ROOM)
+    assert counts == "0 1" and "the compiled code_values cannot be stored in" in warning
+    assert _call(tmp_path) == ("0 1", "")

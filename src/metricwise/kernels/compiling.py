@@ -2,6 +2,7 @@
 
 import gc
 import logging
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -31,8 +32,15 @@ class _KernelCache(FunctionCache):  # type: ignore[misc]  # numba has no types
             _LOG.warning(
                 "the compiled %s in %s cannot be read and is compiled again (%r)", name, self.cache_path, error
             )
-            self.flush()  # storing a function reads the index, which may be what is damaged
+            with suppress(OSError):  # a folder that cannot be written to
+                self.flush()  # storing a function reads the index, which may be what is damaged
             return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        try:
+            super().save_overload(sig, data)
+        except Exception as error:  # a full disk, a folder that has become unwritable, or an index that is damaged
+            _LOG.warning("the compiled %s cannot be stored in %s (%r)", self._py_func.__name__, self.cache_path, error)
 
 
 def kernel(function: Any = None, **options: Any) -> Any:
