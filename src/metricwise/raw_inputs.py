@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from itertools import pairwise
+from operator import lt
 from typing import Any
 
 import numpy as np
@@ -87,6 +87,8 @@ def read_labels(y: Any, name: str = "y") -> Any:
     ValueError: y has no label at position 1: drop the samples without one
     """
     if sparse.issparse(y):
+        if y.ndim == 1:
+            raise ValueError(f"{name} is a sparse array of one dimension: pass {name}.toarray()")
         return check_sparse(y, name)
     if isinstance(y, np.ndarray) and y.dtype.kind == "T":  # StringDType
         labels = y.astype(object)
@@ -185,7 +187,7 @@ def _read_lists(matrix: Any) -> Any:
 
 
 def _is_rising(columns: list[Any]) -> bool:
-    return all(first < second for first, second in pairwise(columns))
+    return all(map(lt, columns, columns[1:]))
 
 
 def _read_keys(matrix: Any) -> Any:

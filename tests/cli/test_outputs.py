@@ -144,6 +144,8 @@ def test_closed_standard_output_is_no_error_if_the_result_goes_to_a_file(folder:
         _run_in_shell(f"predict model.mw table.csv --out new.csv {redirection}", 0)
         assert len(pd.read_csv("new.csv")) == 200
         Path("new.csv").unlink()
+    _run_in_shell("watch model.mw table.csv --target y --state state.mw --html page.html >&-", 0)
+    assert Path("state.mw").exists() and Path("page.html").exists()
 
 
 def test_a_file_may_have_the_name_that_stands_for_standard_input(folder: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import socket
 import stat
 import subprocess
 import sys
@@ -232,3 +233,22 @@ def test_what_cannot_be_written_is_refused_before(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"old")
     atomic.check_writable(tmp_path / "file")
     assert (tmp_path / "file").read_bytes() == b"old" and len(list(tmp_path.iterdir())) == 2
+
+
+@pytest.mark.skipif(not os.path.islink("/dev/stdout"), reason="needs descriptors that have names")
+def test_a_descriptor_that_is_not_open_is_an_error(tmp_path: Path) -> None:
+    with (tmp_path / "file").open("wb") as file:
+        descriptor = file.fileno()
+    for write in (_write, atomic.check_writable):
+        with pytest.raises(OSError, match=rf"'/dev/fd/{descriptor}' is no open file of this process"):
+            write(Path(f"/dev/fd/{descriptor}"), sequential=True)
+
+
+@pytest.mark.skipif(not hasattr(socket, "AF_UNIX"), reason="needs sockets that have paths")
+def test_a_socket_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # paths of sockets are short
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind("socket")
+        for write in (_write, atomic.check_writable):
+            with pytest.raises(OSError, match="'socket' is a socket: give the path of a file"):
+                write(Path("socket"), sequential=True)

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from metricwise.io import read_table, stream
+from metricwise.io.options import check_columns, check_targets
 from metricwise.io.roles import RoleOptions, assign_roles
 from metricwise.io.tables import read_texts
 
@@ -96,3 +97,10 @@ def test_finding_columns_compares_each_name_a_few_times(monkeypatch):
     options = RoleOptions(target=("c999",), drop=tuple(str(name) for name in names[:-2]))
     assert assign_roles("rows.csv", names, len(names), options).feature_names == ("c998",)
     assert 0 < CountingName.comparisons < 20 * len(names)
+
+
+def test_an_array_without_dimensions_is_one_column():
+    with pytest.raises(ValueError, match=r"target must be the name or the position of a column, got array\(2\)"):
+        check_targets(np.array(2))
+    with pytest.raises(ValueError, match=r"drop must be a list of columns, got array\(2\)"):
+        check_columns("drop", np.array(2))

@@ -204,3 +204,8 @@ def test_missing_and_new_kinds_of_texts_as_labels(name):
         assert read_labels(texts).dtype == words.dtype
         if name != "MetricClassifier":
             assert getattr(metricwise, name)(pos_label="yes").fit(X, texts).classes_.tolist() == ["no", "yes"]
+
+
+def test_sparse_labels_of_one_dimension_are_refused_with_the_remedy():
+    with pytest.raises(ValueError, match=r"y is a sparse array of one dimension: pass y\.toarray\(\)"):
+        MultivariateSVC().fit(X, sparse.coo_array(Y))

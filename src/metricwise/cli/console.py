@@ -24,6 +24,7 @@ _POS_LABEL = re.compile(r"pos_label=('[^']*'|\"[^\"]*\"|-?\d+(?:\.\d+)?|True|Fal
 _ENCODING = re.compile(r"encoding='([\w-]+)'")
 _MEMORY_LIMIT = re.compile(r"memory_limit='?(\w+)'?")
 _STANDARD_OUTPUT = 1  # the number of its file
+_RESULT_FILES = ("out", "html", "state")  # options that name a file for the result
 _EXPECTED_ERRORS = (ValueError, TypeError, OSError, ImportError, MemoryError)
 
 
@@ -77,7 +78,7 @@ def command(function: Callable[..., Outcome]) -> Callable[..., None]:
         with report_errors(console, debug):
             is_closed = sys.stdout is None
             if is_closed:
-                if not options.get("out"):
+                if not any(map(options.get, _RESULT_FILES)):
                     raise OSError("standard output is closed, and the result is printed to it: send it to a file")
                 _fill_standard_output()
             outcome = function(console, *args, **options)

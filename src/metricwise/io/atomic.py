@@ -114,6 +114,10 @@ def _locate(path: Path, sequential: bool) -> _Target:
         found = None
     if found is not None and stat.S_ISDIR(found.st_mode):
         raise IsADirectoryError(f"{str(path)!r} is a directory: give the path of a file")
+    if found is not None and stat.S_ISSOCK(found.st_mode):
+        raise OSError(f"{str(path)!r} is a socket: give the path of a file")
+    if found is None and _find_descriptor(path):
+        raise FileNotFoundError(f"{str(path)!r} is no open file of this process: give the path of a file")
     if found is not None and (not stat.S_ISREG(found.st_mode) or _find_descriptor(path)):
         if not sequential:
             kind = "an open file" if stat.S_ISREG(found.st_mode) else "a device or a pipe"
@@ -183,7 +187,8 @@ def _keep_permissions(file: BinaryIO, found: os.stat_result) -> None:
     for user, group in ((found.st_uid, -1), (-1, found.st_gid)):
         with suppress(OSError):
             os.fchown(handle, user, group)
-    os.fchmod(handle, found.st_mode & (stat.S_IRWXU | stat.S_IRWXG | stat.S_IRWXO))
+    with suppress(OSError):  # some file systems have no permissions of their own
+        os.fchmod(handle, found.st_mode & (stat.S_IRWXU | stat.S_IRWXG | stat.S_IRWXO))
 
 
 def _lock(file: BinaryIO) -> None:

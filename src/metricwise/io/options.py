@@ -50,8 +50,7 @@ def check_targets(target: object) -> tuple[Which, ...] | None:
     """Return the columns of labels, of which one may stand alone; None if none are named."""
     if target is None:
         return None
-    stands_alone = isinstance(target, str | bytes) or not isinstance(target, Iterable)
-    return (check_column("target", target),) if stands_alone else check_columns("target", target)
+    return (check_column("target", target),) if _stands_alone(target) else check_columns("target", target)
 
 
 def check_features(columns: object) -> tuple[tuple[str, ...] | None, dict[str, Kind] | None]:
@@ -78,11 +77,16 @@ def check_features(columns: object) -> tuple[tuple[str, ...] | None, dict[str, K
     return tuple(names), kinds
 
 
-def _list_entries(argument: str, given: object) -> list[Any]:
-    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+def _list_entries(argument: str, given: Any) -> list[Any]:
+    if _stands_alone(given):
         hint = f": write [{given!r}]" if isinstance(given, str) else ""
         raise ValueError(f"{argument} must be a list of columns, got {given!r}{hint}")
     return list(given)
+
+
+def _stands_alone(given: object) -> bool:
+    """Return whether an argument is no list of columns; an array without dimensions is none."""
+    return isinstance(given, str | bytes) or not isinstance(given, Iterable) or getattr(given, "ndim", 1) == 0
 
 
 def check_flag(name: str, value: object) -> None:
