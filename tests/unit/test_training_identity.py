@@ -19,7 +19,7 @@ from sklearn.model_selection import KFold
 
 from metricwise import MultivariateSVC, contingency_measure
 from metricwise.estimators.training_identity import digest, settings_of
-from metricwise.measures import FBeta, Jaccard, register
+from metricwise.measures import FBeta, Jaccard, register, registry
 from metricwise.results import Status
 
 LONG = np.arange(5000.0)
@@ -98,7 +98,9 @@ def test_functions_count_with_the_global_variables_that_they_read(monkeypatch):
     assert digest(value) != before
 
 
-def test_a_registered_name_counts_by_its_measure():
+def test_a_registered_name_counts_by_its_measure(monkeypatch):
+    for table in ("_FACTORIES", "_NAMES"):  # undo the registrations
+        monkeypatch.setattr(registry, table, dict(getattr(registry, table)))
     register("identity of training", FBeta)
     before = settings_of(MultivariateSVC("identity of training"))
     register("identity of training", Jaccard, overwrite=True)
