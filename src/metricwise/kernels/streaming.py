@@ -350,6 +350,13 @@ def rescale_sparse(counts, second, observed, precision, shares):
         precision[j] = share / second[j] if is_used else precision[j]
 
 
+@kernel
+def average_weights(v, z, sum_scale, sum_shares, out):
+    """Write the weights of the averaged model, in one pass."""
+    for j in range(v.size):
+        out[j] = (v[j] * sum_scale - z[j]) / sum_shares
+
+
 @kernel(fastmath=_REASSOCIATE)
 def remember_sparse(
     data,

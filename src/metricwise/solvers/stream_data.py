@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from metricwise._typing import Floats, Indices, Mask
-from metricwise.designs import make_design
+from metricwise.designs.matrix import make_matrix_design
 from metricwise.kernels import streaming
 
 
@@ -25,12 +25,14 @@ class StreamData:
         Weights of the samples, above zero.
     threads : int
         How many threads may compute scores.
+    is_checked : bool
+        Whether every entry of a CSR matrix is known to lie within its shape.
     """
 
-    def __init__(self, X: Any, positive: Mask, weights: Floats, threads: int = 1) -> None:
+    def __init__(self, X: Any, positive: Mask, weights: Floats, threads: int = 1, *, is_checked: bool = False) -> None:
         self.X, self.positive, self.weights = X, positive, weights
         self.is_sparse = bool(sparse.issparse(X))
-        self._design = make_design(X, threads=threads)
+        self._design = make_matrix_design(X, threads=threads, is_checked=is_checked)
 
     @property
     def n_features(self) -> int:

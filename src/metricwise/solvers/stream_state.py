@@ -14,6 +14,7 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
+from metricwise._sklearn import LARGEST_TOTAL_WEIGHT
 from metricwise._state import Values, stored_fields
 from metricwise._typing import Floats, Indices, Mask
 from metricwise.kernels import streaming
@@ -35,7 +36,6 @@ _NUMBER_BYTES = np.dtype(np.float64).itemsize
 _VECTOR = ArrayField("float", ("features",))
 _SUMS = ArrayField("float", ("features",), may_be_infinite=True, may_be_nan=True)  # of features with huge values
 _REMEMBERED_SCORES = ArrayField("float", (2, _REMEMBERED))
-_FROM_ZERO = ArrayField("float", (2, _REMEMBERED), low=0.0)
 _SCHEMA: Schema = {
     "is_sparse": ArrayField("bool"),
     "v": _VECTOR,
@@ -54,8 +54,8 @@ _SCHEMA: Schema = {
     "next_landmark": COUNT,
     "strides": ArrayField("count", (2,), low=1, high=MOST),
     "scores": _REMEMBERED_SCORES,
-    "score_weights": _FROM_ZERO,
-    "score_positions": _FROM_ZERO,
+    "score_weights": ArrayField("float", (2, _REMEMBERED), low=0.0, high=LARGEST_TOTAL_WEIGHT),
+    "score_positions": ArrayField("float", (2, _REMEMBERED), low=0.0),
     "n_scores": ArrayField("count", (2,), low=0, high=MOST),
     "level": ArrayField("float"),
     "estimating": ArrayField("bool"),
@@ -76,7 +76,7 @@ def _make_schema(n_pieces: int, n_features: int, is_sparse: bool) -> Schema:
         schema |= csr_fields(name, size, n_features, "real") if is_sparse else dense
         schema |= {
             f"{name}_positive": ArrayField("bool", (size,)),
-            f"{name}_weights": ArrayField("float", (size,), low=0.0),
+            f"{name}_weights": ArrayField("float", (size,), low=0.0, high=LARGEST_TOTAL_WEIGHT),
         }
     return schema
 
@@ -214,9 +214,7 @@ class StreamState:
         if shares == 0.0:
             weights[:] = 0.0
             return 0.0
-        np.multiply(self.v, self.numbers[streaming.SUM_SCALE], out=weights)
-        weights -= self.z
-        weights /= shares
+        streaming.average_weights(self.v, self.z, self.numbers[streaming.SUM_SCALE], shares, weights)
         return float(self.numbers[streaming.SUM_BIAS] / shares)
 
     @property

@@ -48,7 +48,7 @@ def learn_chunk(learner: StreamLearner, states: Sequence[StreamState], chunk: Ch
         raise ValueError(f"the samples learnt from before were {before}, these are not: convert X")
     samples = np.flatnonzero(chunk.weights > 0.0)
     for positive, state in zip(chunk.positives, states, strict=True):
-        data = StreamData(chunk.X, positive, chunk.weights)
+        data = StreamData(chunk.X, positive, chunk.weights, is_checked=True)
         if held is None:
             learner.learn(state, data, samples)
         else:
