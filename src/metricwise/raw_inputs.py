@@ -16,7 +16,7 @@ _COMPRESSED = ("csr", "csc")
 _INDEX_TYPES = (np.int32, np.int64)
 
 
-def check_samples(X: Any, name: str = "X") -> Any:
+def check_samples(X: Any, name: str = "X", *, adds_repeated: bool = False) -> Any:
     """Return samples that can be read: a sparse matrix with sums of repeated entries, anything else as it is.
 
     Parameters
@@ -24,7 +24,9 @@ def check_samples(X: Any, name: str = "X") -> Any:
     X : samples
         Arrays, data frames, sparse matrices or anything else.
     name : str
-        How errors call them.
+        Name of the samples in error messages.
+    adds_repeated : bool
+        Whether the samples are only multiplied by weights, which adds repeated entries up without a search for them.
 
     Raises
     ------
@@ -32,13 +34,15 @@ def check_samples(X: Any, name: str = "X") -> Any:
         If a sparse matrix is damaged, or if a data frame is lazy or has two columns of one name.
     """
     if sparse.issparse(X):
-        return check_sparse(X, name)
+        return check_sparse(X, name, adds_repeated=adds_repeated)
     check_frame(X, name)
     return X
 
 
-def check_sparse(matrix: Any, name: str = "X") -> Any:
+def check_sparse(matrix: Any, name: str = "X", *, adds_repeated: bool = False) -> Any:
     """Return a sparse matrix whose entries lie within its shape; a sorted copy with their sums if some are repeated.
+
+    With ``adds_repeated``, repeated entries remain: the caller adds them up.
 
     SciPy does not check the positions in arrays that a matrix is made of, or that were changed later, and compiled code
     follows them. Sums of squares and of absolute values need one entry per position. Other inputs than sparse matrices
@@ -61,7 +65,7 @@ def check_sparse(matrix: Any, name: str = "X") -> Any:
     if len(matrix.shape) != 2:
         raise ValueError(f"{name} is a sparse array of shape {matrix.shape}: it must have two dimensions")
     try:
-        return _READERS[matrix.format](matrix)
+        return _READERS[matrix.format](matrix, adds_repeated)
     except (AttributeError, IndexError, TypeError, ValueError) as error:
         raise ValueError(
             f"{name} is not a valid {matrix.format.upper()} matrix ({error}): build it again from its entries"
@@ -107,8 +111,8 @@ def _refuse_missing(is_missing: Mask, name: str) -> None:
         )
 
 
-def _read_compressed(matrix: Any) -> Any:
-    """Return a valid CSR or CSC matrix without repeated entries, in the order in which they are given."""
+def _read_compressed(matrix: Any, adds_repeated: bool) -> Any:
+    """Return a valid CSR or CSC matrix without repeated entries as a rule, in the order in which they are given."""
     data, indices, indptr = matrix.data, matrix.indices, matrix.indptr
     n_entries = int(indptr[-1])
     if n_entries < indices.size and n_entries >= 0:  # entries after the last one are not used
@@ -117,10 +121,12 @@ def _read_compressed(matrix: Any) -> Any:
     shape = matrix.shape if is_csr else matrix.shape[::-1]
     check_csr_arrays(data, indices, indptr, shape)
     if indices.dtype != indptr.dtype or indices.dtype not in _INDEX_TYPES:  # few types have compiled functions
-        indices, indptr = indices.astype(np.int64), indptr.astype(np.int64)
+        # Some learners take no long ones.
+        index_type = np.int32 if max(shape[1], indices.size) <= np.iinfo(np.int32).max else np.int64
+        indices, indptr = indices.astype(index_type), indptr.astype(index_type)
     if any(new is not old for new, old in ((data, matrix.data), (indices, matrix.indices))):
         matrix = _rebuild(matrix, (data, indices, indptr))
-    if is_canonical(indices, indptr):
+    if adds_repeated or is_canonical(indices, indptr):
         return matrix
     # With more columns than entries, sorting is cheaper than a search by column. If SciPy takes the entries as sorted,
     # some are repeated, or they were changed later and SciPy must no longer rely on their order.
@@ -138,8 +144,8 @@ def _sum_repeated(matrix: Any) -> Any:
     return summed
 
 
-def _read_blocks(matrix: Any) -> Any:
-    """Return a valid BSR matrix."""
+def _read_blocks(matrix: Any, adds_repeated: bool) -> Any:
+    """Return a valid BSR matrix, without repeated blocks as a rule."""
     data, shape = matrix.data, matrix.shape
     if data.ndim != 3 or 0 in data.shape[1:]:
         raise ValueError("data must be a list of blocks")
@@ -149,10 +155,10 @@ def _read_blocks(matrix: Any) -> Any:
     n_blocks = int(matrix.indptr[-1])
     listed = matrix.indices[:n_blocks] if n_blocks >= 0 else matrix.indices
     check_csr_arrays(data[: listed.size, 0, 0], listed, matrix.indptr, (shape[0] // height, shape[1] // width))
-    return matrix
+    return matrix if adds_repeated or is_canonical(listed, matrix.indptr) else _sum_repeated(matrix)
 
 
-def _read_coordinates(matrix: Any) -> Any:
+def _read_coordinates(matrix: Any, _: bool) -> Any:
     """Return a valid COO matrix without SciPy's canonical flag."""
     coordinates = matrix.coords if hasattr(matrix, "coords") else (matrix.row, matrix.col)
     for positions, size, axis in zip(coordinates, matrix.shape, ("row", "col"), strict=True):
@@ -163,7 +169,7 @@ def _read_coordinates(matrix: Any) -> Any:
     return _rebuild(matrix, (matrix.data, tuple(coordinates)))
 
 
-def _read_diagonals(matrix: Any) -> Any:
+def _read_diagonals(matrix: Any, _: bool) -> Any:
     """Return a valid DIA matrix."""
     data, offsets = matrix.data, matrix.offsets
     if data.ndim != 2 or offsets.ndim != 1 or len(data) != len(offsets) or offsets.dtype.kind not in "iu":
@@ -173,7 +179,7 @@ def _read_diagonals(matrix: Any) -> Any:
     return matrix
 
 
-def _read_lists(matrix: Any) -> Any:
+def _read_lists(matrix: Any, _: bool) -> Any:
     """Return a valid LIL matrix."""
     n_rows, n_columns = matrix.shape
     if len(matrix.rows) != n_rows or len(matrix.data) != n_rows:
@@ -190,7 +196,7 @@ def _is_rising(columns: list[Any]) -> bool:
     return all(map(lt, columns, columns[1:]))
 
 
-def _read_keys(matrix: Any) -> Any:
+def _read_keys(matrix: Any, _: bool) -> Any:
     """Return a valid DOK matrix."""
     n_rows, n_columns = matrix.shape
     if any(not (0 <= row < n_rows and 0 <= column < n_columns) for row, column in matrix.keys()):  # noqa: SIM118
@@ -198,7 +204,7 @@ def _read_keys(matrix: Any) -> Any:
     return matrix
 
 
-_READERS: dict[str, Callable[[Any], Any]] = {
+_READERS: dict[str, Callable[[Any, bool], Any]] = {
     **dict.fromkeys(_COMPRESSED, _read_compressed),
     "bsr": _read_blocks,
     "coo": _read_coordinates,
@@ -219,7 +225,8 @@ def check_frame(X: Any, name: str = "X") -> None:
     """Raise a ValueError if a data frame is lazy or has two columns of one name."""
     if hasattr(X, "collect_schema") and hasattr(X, "lazy") and hasattr(X, "collect"):  # polars
         raise ValueError(f"{name} is a lazy data frame, which has not been read yet: pass {name}.collect()")
-    columns = getattr(X, "column_names", getattr(X, "columns", ()))  # of pyarrow tables; of others
+    # Of pyarrow tables, whose columns are arrays; of others, among whose columns that name may be.
+    columns = X.column_names if hasattr(type(X), "column_names") else getattr(X, "columns", ())
     names = list(columns) if isinstance(columns, Iterable) else []  # others than data frames have such attributes, too
     if len(set(names)) < len(names):
         repeated = next(one for one in names if names.count(one) > 1)

@@ -10,6 +10,7 @@ from scipy import sparse
 import metricwise
 from metricwise import AUCSVC, FeatureSelectingSVC, MultivariateSVC, STAMPClassifier, certify, memory
 from metricwise.csr import has_repeats, is_canonical
+from metricwise.estimators.selection.profile import Profile
 from metricwise.persistence.fingerprints import fingerprint
 from metricwise.raw_inputs import check_samples, check_sparse, read_labels
 
@@ -56,6 +57,42 @@ def test_repeated_entries_are_added_in_a_copy(kind):
         assert np.array_equal(part, old)
 
 
+def test_repeated_blocks_are_added_in_a_copy():
+    blocks = sparse.bsr_matrix(X, blocksize=(2, 3))
+    parts = np.repeat(blocks.data / 2.0, 2, axis=0), np.repeat(blocks.indices, 2), blocks.indptr * 2
+    repeated = sparse.bsr_matrix(parts, shape=X.shape)
+    found = check_sparse(repeated)
+    assert found.format == "bsr" and len(found.data) == len(blocks.data) and np.allclose(found.toarray(), X)
+    model = MultivariateSVC("f1", kernel="rbf", gamma=0.5).fit(X, Y)
+    assert model.decision_function(repeated) == pytest.approx(model.decision_function(X), abs=1e-9)
+
+
+@pytest.mark.parametrize("make", [repeat_entries, sparse.bsr_matrix])
+def test_products_add_repeated_entries_without_a_copy(make):
+    matrix = make(X)
+    assert check_sparse(matrix, adds_repeated=True) is matrix
+    for model in (STAMPClassifier("f1"), MultivariateSVC("f1")):
+        expected = model.fit(sparse.csr_matrix(X), Y).decision_function(sparse.csr_matrix(X))
+        assert model.decision_function(matrix) == pytest.approx(expected, abs=1e-9)
+
+
+def test_profiles_leave_unsorted_matrices_as_they_are():
+    matrix = sparse.csr_matrix(X)
+    matrix.indices[:2], matrix.data[:2] = matrix.indices[1::-1].copy(), matrix.data[1::-1].copy()
+    matrix.has_sorted_indices = False
+    for part in (matrix.data, matrix.indices, matrix.indptr):
+        part.setflags(write=False)
+    assert Profile.of(matrix) == Profile.of(sparse.csr_matrix(X))
+
+
+def test_small_indices_become_those_that_all_learners_take():
+    matrix = sparse.csr_matrix(X)
+    matrix.indices, matrix.indptr = matrix.indices.astype(np.int16), matrix.indptr.astype(np.int16)
+    found = check_sparse(matrix)
+    assert found.indices.dtype == found.indptr.dtype == np.int32
+    metricwise.OnlineMetricClassifier(measure="f1").fit(matrix, Y)  # whose learner takes no 64-bit ones
+
+
 def test_canonical_matrices_are_recognised():
     for n_rows in range(1, 5):
         for case in range(40):
@@ -84,6 +121,11 @@ def test_repeated_entries_of_very_many_columns_are_added():
     matrix = sparse.csr_matrix(([1.0, 2.0, 4.0], [n_columns - 1, 0, n_columns - 1], [0, 3]), shape=(1, n_columns))
     found = check_sparse(matrix)
     assert found.indices.tolist() == [0, n_columns - 1] and found.data.tolist() == [2.0, 5.0]
+
+
+def test_a_column_may_have_the_name_of_an_attribute():
+    frame = pd.DataFrame({"column_names": [1.0, 1.0], "a": [2.0, 3.0]})
+    assert check_samples(frame) is frame
 
 
 def test_attributes_that_are_no_names_of_columns_pass():
@@ -125,7 +167,7 @@ def test_repeated_entries_train_predict_and_certify_as_their_sums(estimator, mak
     model = estimator(kernel=kernel, gamma=1.0).fit(sparse.csr_matrix(X), Y)
     other = estimator(kernel=kernel, gamma=1.0).fit(make(), Y)
     expected = model.decision_function(sparse.csr_matrix(X))
-    assert np.array_equal(model.decision_function(make()), expected)
+    assert model.decision_function(make()) == pytest.approx(expected, abs=1e-12)
     assert np.array_equal(other.decision_function(sparse.csr_matrix(X)), expected)
     assert certify(model, make(), Y) == certify(model, sparse.csr_matrix(X), Y)
 

@@ -80,6 +80,7 @@ def validate_samples(
     missing: bool = False,
     chunks: bool = False,
     largest: float | None = None,
+    adds_repeated: bool = False,
 ) -> Any:
     """Return X, or X and y, as arrays or chunks that solvers can use without a copy where possible.
 
@@ -101,13 +102,15 @@ def validate_samples(
         Whether samples may be in chunks that are not all in memory.
     largest : float, optional
         Largest absolute value in memory that the estimator computes with; those of chunks are checked when read.
+    adds_repeated : bool
+        Whether the samples are only multiplied by weights, which adds repeated entries of a sparse matrix up.
     """
     refuse_dask(estimator, X)
     if is_chunked(X):
         if not chunks:
             refuse_chunks(type(estimator).__name__)
         return _validate_chunks(estimator, X, y, reset)
-    X = check_samples(X)
+    X = check_samples(X, adds_repeated=adds_repeated)
     if not (isinstance(y, str) or y is None):
         y = read_labels(y)
     refuse_empty_frame(X)

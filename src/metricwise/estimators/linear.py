@@ -95,7 +95,8 @@ class LinearClassifier(ShowsSummary, ClassifierMixin, NumericParameters):
 
     def _raw_scores(self, X: Any) -> Floats:
         """Return the scores of every binary problem, one column per problem."""
-        design = make_design(validate_samples(self, X, reset=False, chunks=True), threads=available_threads())
+        X = validate_samples(self, X, reset=False, chunks=True, adds_repeated=True)
+        design = make_design(X, threads=available_threads())
         return np.column_stack([design.scores(w) for w in self.coef_]) + self.intercept_
 
     def predict(self, X: Any) -> Any:

@@ -176,6 +176,7 @@ def _are_counts(X: Any) -> bool:
 
 
 def _are_uneven(X: Any) -> bool:
-    largest = np.asarray(abs(X).max(axis=0).todense()).ravel()
+    rows, largest = X.tocsr(), np.zeros(X.shape[1])
+    np.maximum.at(largest, rows.indices, np.abs(rows.data))  # abs(X) would sort the caller's matrix
     present = largest[largest > 0.0]
     return present.size > 0 and bool(np.quantile(present, 0.95) > _UNEVEN * np.quantile(present, 0.05))

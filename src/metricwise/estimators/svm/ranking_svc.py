@@ -22,7 +22,7 @@ from metricwise.estimators.svm.base import REMEDIES, BatchClassifier
 from metricwise.estimators.svm.fallback import describe_degenerate
 from metricwise.estimators.svm.queries import Queries, read_queries
 from metricwise.estimators.svm.training_file import TrainingFile
-from metricwise.estimators.training_identity import digest, settings_of
+from metricwise.estimators.training_identity import identify_training
 from metricwise.measures import Measure, get_measure, score_queries
 from metricwise.progress import show_progress
 from metricwise.registry import check_trainable
@@ -228,7 +228,7 @@ class RankingSVC(ShowsSummary, NumericParameters):
             return problem.lists.n_queries, run(solver, problem, limits, callback=self.callback)[0]
         # Fingerprints read all samples.
         content = design.shape, design.fingerprints(), queries.relevance, queries.codes, queries.weights, seed
-        file = TrainingFile(self.checkpoint, digest(settings_of(self), *content))
+        file = TrainingFile(self.checkpoint, identify_training(self, content))
         result, _ = file.run(solver, problem, limits, None, self.callback)
         file.finish()
         return problem.lists.n_queries, result
@@ -261,7 +261,7 @@ class RankingSVC(ShowsSummary, NumericParameters):
             Scores of samples of different queries are not comparable.
         """
         check_is_fitted(self, "result_")
-        design = make_design(validate_samples(self, X, reset=False), threads=available_threads())
+        design = make_design(validate_samples(self, X, reset=False, adds_repeated=True), threads=available_threads())
         return np.asarray(design.scores(self.coef_[0]), dtype=np.float64)
 
     def predict(self, X: Any) -> Floats:
