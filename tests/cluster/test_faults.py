@@ -76,7 +76,7 @@ def test_checkpoints_of_another_training_or_damaged_ones_raise(tmp_path):
 
     with pytest.raises(KeyError):
         AUCSVC(threshold="train", checkpoint=file, callback=interrupt).fit(X, y)
-    with pytest.raises(ValueError, match="other settings or other data"):
+    with pytest.raises(ValueError, match="belongs to another training"):
         AUCSVC(C=2.0, threshold="train", checkpoint=file).fit(X, y)
     with pytest.raises(ValueError, match="kernel='linear'"):
         AUCSVC(kernel="rbf", threshold="train", checkpoint=file).fit(X[:100], y[:100])

@@ -181,7 +181,7 @@ def test_interrupted_training_resumes_from_its_checkpoint(client, tmp_path):
 
     with pytest.raises(KeyError, match="no more"):
         make_model("spade", **settings, callback=interrupt).fit(DENSE, POSITIVE)
-    with pytest.raises(ValueError, match="other settings or other data"):
+    with pytest.raises(ValueError, match="belongs to another training"):
         make_model("spade", **settings).fit(make_dense_chunks(X, (1500, 1500)), POSITIVE)
     assert_same_model(make_model("spade", **settings).fit(DENSE, POSITIVE), expected)
 

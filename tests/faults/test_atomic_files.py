@@ -57,7 +57,7 @@ def test_the_next_save_removes_what_a_killed_one_left_and_nothing_of_a_living_on
         living.wait()
         with atomic_file(path) as file:
             file.write(b"new")
-        Checkpoint(other, "training").remove()
+        Checkpoint(other, {}).remove()
         assert path.read_bytes() == b"new" and not _find_unfinished(tmp_path)
     finally:
         for writer in (killed, living, elsewhere):

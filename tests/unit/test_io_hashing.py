@@ -122,7 +122,7 @@ def test_training_resumes_and_refuses_another_rule(path, tmp_path):
     with pytest.raises(KeyboardInterrupt):
         STAMPClassifier(callback=interrupt, **settings).fit_stream(path, chunk_rows=50, **OPTIONS)
     other = {**OPTIONS, "texts": [], "categories": ["zip", "note"]}
-    with pytest.raises(ValueError, match="other settings or other data"):
+    with pytest.raises(ValueError, match="belongs to another training"):
         STAMPClassifier(**settings).fit_stream(path, chunk_rows=50, **other)
     resumed = STAMPClassifier(**settings).fit_stream(path, chunk_rows=50, **OPTIONS)
     np.testing.assert_array_equal(resumed.coef_, whole.coef_)

@@ -282,7 +282,7 @@ def test_training_resumes_from_its_checkpoint(tmp_path):
     with pytest.raises(InterruptedError):
         model.fit(X, GRADES, groups=GROUPS)
     assert path.exists()
-    with pytest.raises(ValueError, match="other settings or other data"):
+    with pytest.raises(ValueError, match="belongs to another training"):
         RankingSVC(C=1.0, checkpoint=path).fit(X, GRADES, groups=GROUPS[::-1])
     resumed = RankingSVC(C=1.0, checkpoint=path).fit(X, GRADES, groups=GROUPS)
     assert not path.exists()

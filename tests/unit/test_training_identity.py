@@ -8,17 +8,19 @@ import re
 import subprocess
 import sys
 import tempfile
+from fractions import Fraction
 from pathlib import Path
 
+import numba
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import sparse
+from scipy import sparse, stats
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold
 
 from metricwise import MultivariateSVC, contingency_measure
-from metricwise.estimators.training_identity import digest, settings_of
+from metricwise.estimators.training_identity import digest, identify_training
 from metricwise.measures import FBeta, Jaccard, register, registry
 from metricwise.results import Status
 
@@ -66,6 +68,10 @@ PAIRS = {
     "measures of one name": (make_measure(make_function(2.0)), make_measure(make_function(0.5))),
     "measures that agree on small tables": (make_measure(limited), make_measure(unlimited)),
     "functions of one name": (make_function(1), make_function(2)),
+    "compiled functions": (numba.njit(make_function(1)), numba.njit(make_function(2))),
+    "options of compiled functions": (numba.njit(value), numba.njit(fastmath=True)(value)),
+    "cached functions": (functools.cache(make_function(1)), functools.cache(make_function(2))),
+    "objects with the shared random state": (stats.norm(0, 1), stats.norm(1, 1)),
     "partial functions": (functools.partial(value, 1), functools.partial(value, 2)),
     "parameters of a measure": (FBeta(1.0), FBeta(2.0)),
     "long arrays": (LONG, CHANGED),
@@ -98,13 +104,25 @@ def test_functions_count_with_the_global_variables_that_they_read(monkeypatch):
     assert digest(value) != before
 
 
+def test_equal_numbers_are_the_same_setting():
+    expected = identify_training(MultivariateSVC(C=1.0, random_state=0), [])
+    for C, seed in ((1, 0), (np.float32(1), np.int64(0)), (Fraction(1), 0)):
+        assert identify_training(MultivariateSVC(C=C, random_state=seed), []) == expected
+    assert identify_training(MultivariateSVC(C=2, random_state=0), [])["C"] != expected["C"]
+    assert identify_training(MultivariateSVC(pos_label=True), []) != identify_training(MultivariateSVC(pos_label=1), [])
+
+
 def test_a_registered_name_counts_by_its_measure(monkeypatch):
     for table in ("_FACTORIES", "_NAMES"):  # undo the registrations
         monkeypatch.setattr(registry, table, dict(getattr(registry, table)))
     register("identity of training", FBeta)
-    before = settings_of(MultivariateSVC("identity of training"))
+    before = identify_training(MultivariateSVC("identity of training"), [])
     register("identity of training", Jaccard, overwrite=True)
-    assert settings_of(MultivariateSVC("identity of training")) != before == settings_of(MultivariateSVC("f1"))
+    assert (
+        identify_training(MultivariateSVC("identity of training"), [])
+        != before
+        == identify_training(MultivariateSVC("f1"), [])
+    )
 
 
 def test_objects_may_refer_to_themselves():
@@ -114,7 +132,7 @@ def test_objects_may_refer_to_themselves():
 @pytest.mark.parametrize("cv", [iter([1]), (part for part in [1])], ids=["iterator", "generator"])
 def test_parameters_without_content_are_refused(cv):
     with pytest.raises(TypeError, match=r"which cv=.* does not identify \(.* can be read only once\): give cv as"):
-        settings_of(MultivariateSVC(cv=cv))
+        identify_training(MultivariateSVC(cv=cv), [])
 
 
 SCRIPT = (
@@ -184,7 +202,7 @@ def test_functions_that_call_each_other_are_written_once():
 
 def test_a_parameter_that_is_too_deep_is_named():
     with pytest.raises(TypeError, match=r"which cv=\[\[.*does not identify"):
-        settings_of(MultivariateSVC(cv=nested(sys.getrecursionlimit())))
+        identify_training(MultivariateSVC(cv=nested(sys.getrecursionlimit())), [])
 
 
 def test_folds_that_can_be_read_once_are_identified(tmp_path):

@@ -60,7 +60,7 @@ class LosingCuttingPlane(CuttingPlane):
 
 def test_a_lost_scheduler_is_reported_once_with_the_file(tmp_path):
     plan = replace(
-        make_plan("train"), solver=LosingCuttingPlane(), checkpoint=TrainingFile(tmp_path / "run.npz", "this")
+        make_plan("train"), solver=LosingCuttingPlane(), checkpoint=TrainingFile(tmp_path / "run.npz", {"C": "1"})
     )
     with pytest.raises(SchedulerLostError) as lost:
         fit_binary_problems(plan, make_data(Y == 1))

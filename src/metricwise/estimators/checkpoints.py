@@ -6,7 +6,7 @@ import json
 import struct
 import tokenize
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,17 +71,19 @@ class Checkpoint:
     ----------
     path : Path
         The file.
-    training : str
-        Identifies this training (`digest`).
+    training : mapping
+        Identifies this training (`metricwise.estimators.training_identity.identify_training`).
     """
 
     path: Path
-    training: str
+    training: Mapping[str, str]
 
     def save(self, runs: Sequence[Arrays]) -> None:
         """Write the arrays of the solver runs of a training, in their order."""
         joined: dict[str, Any] = join_parts({str(number): arrays for number, arrays in enumerate(runs)})
-        header = json.dumps({_VERSION: _CURRENT, _TRAINING: self.training, _CONTENT: digest_arrays(joined)}).encode()
+        header = json.dumps(
+            {_VERSION: _CURRENT, _TRAINING: dict(self.training), _CONTENT: digest_arrays(joined)}
+        ).encode()
         with atomic_file(self.path) as file:
             np.savez(file, header=np.frombuffer(header, dtype=np.uint8), **joined)
 
@@ -108,10 +110,10 @@ class Checkpoint:
                 f"checkpoint {str(self.path)!r} was written by another version of metricwise, whose training this one "
                 "cannot resume: finish it with that version, or remove the file to start anew"
             )
-        if training != self.training:
+        if training != dict(self.training):
             raise ValueError(
-                f"checkpoint {str(self.path)!r} belongs to a training with other settings or other data: remove the "
-                "file to start anew, or give another path"
+                f"checkpoint {str(self.path)!r} belongs to another training ({self._describe_difference(training)}): "
+                "remove the file to start anew, or give another path"
             )
         runs = split_parts(arrays)
         with self.naming_damage():
@@ -120,6 +122,12 @@ class Checkpoint:
             if runs.keys() != {str(number) for number in range(len(runs))}:
                 raise StateError("a part is missing")
         return [runs[str(number)] for number in range(len(runs))]
+
+    def _describe_difference(self, other: Any) -> str:
+        """Return what differs from the training of a file, as far as its header lists it."""
+        listed = other if isinstance(other, dict) else {}
+        found = [name for name, content in self.training.items() if listed.get(name) != content]
+        return f"{', '.join(found)} differ{'s' if len(found) == 1 else ''}" if listed and found else "all differs"
 
     def remove(self) -> None:
         """Remove the file of a finished training, and unfinished files of killed ones."""

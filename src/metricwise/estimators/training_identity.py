@@ -2,8 +2,8 @@
 
 Nothing counts by its repr, which abbreviates arrays and hides what a function computes. A measure made of a user's
 function counts by its values, as it does when a model file is loaded (`metricwise.measures.function_measures`), and by
-its code; other Python functions by their code, and by the variables, functions, classes and modules that it names. Code
-of installed packages counts by its name.
+its code; other Python functions, also compiled by numba or wrapped by functools, by their code, and by the variables,
+functions, classes and modules that it names. Code of installed packages counts by its name.
 """
 
 from __future__ import annotations
@@ -25,15 +25,20 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from metricwise.estimators.parameters import to_plain
 from metricwise.measures import get_measure
 from metricwise.measures.function_measures import UserFunction
 
+_ESTIMATOR, _CALL = "the estimator", "the data or other arguments of the call"
 _NOT_DECISIVE = {"checkpoint", "every", "callback", "n_jobs", "max_seconds", "verbose"}
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, type(Ellipsis))  # their repr is all there is to them
 _CONSTANTS = (*_PLAIN, list, tuple, dict, set, frozenset, np.ndarray)  # that the body of a class may hold
 _REDUCE_PROTOCOL = 4
 _HASH_DIGITS = 32
 _INSTALLED = {"site-packages", "dist-packages"}  # folders
+_INNER = ("py_func", "__wrapped__")  # the function that numba has compiled, or functools has wrapped
+_OPTIONS = "targetoptions"  # of numba's functions
+_SHARED_GENERATOR = np.random.mtrand._rand  # whose state depends on what else uses it
 
 
 def digest(*parts: Any) -> str:
@@ -55,13 +60,15 @@ def digest(*parts: Any) -> str:
     return content.hexdigest()
 
 
-def settings_of(model: Any, converted: Mapping[str, Any] | None = None) -> list[tuple[str, str]]:
-    """Return the parameters of an estimator that its training depends on, each with the hash of its content.
+def identify_training(model: Any, content: Sequence[Any], converted: Mapping[str, Any] | None = None) -> dict[str, str]:
+    """Return hashes of all that a training depends on, by their names in error messages.
 
     Parameters
     ----------
     model : estimator
         The estimator.
+    content : sequence
+        Hashes of the data, and further values that belong to the call.
     converted : mapping, optional
         Parameters as training uses them, where it has converted them, as an iterator that can be read only once.
 
@@ -69,21 +76,36 @@ def settings_of(model: Any, converted: Mapping[str, Any] | None = None) -> list[
     ------
     TypeError
         If the content of a parameter cannot be determined.
+
+    Examples
+    --------
+    >>> from metricwise import MultivariateSVC
+    >>> one, other = (identify_training(MultivariateSVC(C=C), [42]) for C in (1.0, 2.0))
+    >>> [name for name in one if one[name] != other[name]]
+    ['C']
     """
     values = model.get_params(deep=False) | dict(converted or {})
     decisive = {name: value for name, value in values.items() if name not in _NOT_DECISIVE}
-    return [("", digest(type(model))), *((name, _identify(name, value)) for name, value in sorted(decisive.items()))]
+    parameters = {name: _identify(name, value) for name, value in sorted(decisive.items())}
+    return {_ESTIMATOR: digest(type(model))} | parameters | {_CALL: digest(*content)}
 
 
 def _identify(name: str, value: Any) -> str:
     try:
-        return digest(get_measure(value) if name == "measure" else value)  # a registered name may get another measure
+        return digest(get_measure(value) if name == "measure" else _read_number(value, name))
     except (TypeError, ValueError, AttributeError, NotImplementedError, PicklingError, RecursionError) as error:
         raise TypeError(
             f"a checkpoint belongs to one training, which {name}={reprlib.repr(value)} does not identify ({error}): "
             f"give {name} as numbers, text, lists, arrays, or a function or object of these alone, or train without a "
             "checkpoint"
         ) from error
+
+
+def _read_number(value: Any, name: str) -> Any:
+    """Return a number of any type as one type, as equal ones give equal trainings; anything else unchanged."""
+    number = to_plain(value, name)
+    is_whole = isinstance(number, int) and not isinstance(number, bool)
+    return float(number) if is_whole and float(number) == number else number
 
 
 class _Content:
@@ -131,7 +153,10 @@ class _Content:
             if isinstance(value, kinds):
                 add(self, value)
                 return
-        if hasattr(value, "__array__"):  # data frames and their columns
+        inner = next((held for name in _INNER if isinstance(held := getattr(value, name, None), FunctionType)), None)
+        if inner is not None:  # pickle would store a number of the process, or a name
+            self._add_all("wrapped", type(value), inner, getattr(value, _OPTIONS, None))
+        elif hasattr(value, "__array__"):  # data frames and their columns
             self._add_all("table", type(value), list(getattr(value, "columns", ())), np.asarray(value))
         else:
             self._add_object(value)
@@ -198,7 +223,8 @@ class _Content:
             self._write("file", Path(str(module.__file__)).read_bytes())
 
     def _add_random_state(self, generator: np.random.RandomState) -> None:
-        self._add_all("random state", generator.get_state(legacy=False))
+        is_shared = generator is _SHARED_GENERATOR
+        self._add_all("random state", None if is_shared else generator.get_state(legacy=False))
 
     def _add_generator(self, generator: np.random.Generator) -> None:
         self._add_all("generator", generator.bit_generator.state)

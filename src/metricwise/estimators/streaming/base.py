@@ -49,7 +49,7 @@ from metricwise.estimators.streaming.chunks import (
 from metricwise.estimators.streaming.cluster import make_shard_sources
 from metricwise.estimators.streaming.memory import make_memory_sources
 from metricwise.estimators.streaming.training import StreamModel, StreamPlan, train
-from metricwise.estimators.training_identity import digest, settings_of
+from metricwise.estimators.training_identity import identify_training
 from metricwise.io.chunk_reader import ChunkReader
 from metricwise.io.hashing import HashedColumns
 from metricwise.measures import Measure, get_measure
@@ -191,7 +191,7 @@ class StreamingClassifier(LinearClassifier):
             return plan
         path = Path(self.checkpoint)
         check_writable(path)
-        return replace(plan, checkpoint=Checkpoint(path, digest(settings_of(self), *identify())))
+        return replace(plan, checkpoint=Checkpoint(path, identify_training(self, identify())))
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None, client: Any = None) -> Self:
         """Train in shuffled passes until the measure on held-out samples stops improving.

@@ -39,7 +39,7 @@ from metricwise.estimators.svm.fallback import describe_degenerate, plan_accurac
 from metricwise.estimators.svm.kernel import Kernel, KernelSettings, KernelSpace, make_kernel_space, score_by_kernel
 from metricwise.estimators.svm.training import BinaryFit, BinaryTarget, TrainingData, TrainingPlan, fit_binary_problems
 from metricwise.estimators.svm.training_file import TrainingFile
-from metricwise.estimators.training_identity import digest, settings_of
+from metricwise.estimators.training_identity import identify_training
 from metricwise.io.on_disk import DiskData
 from metricwise.measures import Measure, get_measure
 from metricwise.measures.ranking_capabilities import Ranks
@@ -239,7 +239,7 @@ class BatchClassifier(LinearClassifier):
         """Return the plan with the file from which the training of these parameters and this content resumes."""
         if plan.kernel is not None:
             raise ValueError("checkpoint is for linear models: set kernel='linear', or checkpoint=None")
-        training = digest(settings_of(self, {"cv": plan.cv}), *content, plan.seed)
+        training = identify_training(self, [*content, plan.seed], {"cv": plan.cv})
         return replace(plan, checkpoint=TrainingFile(path, training))
 
     def _make_kernel_space(self, data: TrainingData) -> KernelSpace | None:

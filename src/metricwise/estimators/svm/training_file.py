@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +22,11 @@ class TrainingFile:
     ----------
     path : str or Path
         Of the file. Written every half minute, and if training fails; removed when it is finished.
-    training : str
-        Identifies this training (`metricwise.estimators.checkpoints.digest`).
+    training : mapping
+        Identifies this training (`metricwise.estimators.training_identity.identify_training`).
     """
 
-    def __init__(self, path: str | Path, training: str) -> None:
+    def __init__(self, path: str | Path, training: Mapping[str, str]) -> None:
         self.path = Path(path)
         check_writable(self.path)
         self._checkpoint = Checkpoint(self.path, training)
