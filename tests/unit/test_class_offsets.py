@@ -150,3 +150,27 @@ def test_copies_and_rounding_errors_change_no_offsets(seed):
     assert again.offsets == pytest.approx(bagged.offsets, abs=1e-9)
     expected = expected_offsets(value, scores, weights.astype(float))
     assert expected_offsets(value, noisy, np.ones(which.size)) == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize("mask", [-1e11, -1e15, -1e300])
+def test_large_scores_of_a_mask_do_not_make_others_equal(mask):
+    codes, scores = make_problem(60, 4, 0)
+    is_masked = (np.arange(60) % 2 == 0) & (codes != 3)
+    ordinary, masked = scores.copy(), scores.copy()
+    ordinary[is_masked, 3], masked[is_masked, 3] = -100.0, mask
+    masked[is_masked, 3] += np.spacing(mask) * np.arange(is_masked.sum())
+    value = Averaged(FBeta()).of_tables
+    expected = bagged_offsets(value, codes, ordinary).offsets
+    assert bagged_offsets(value, codes, masked).offsets == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize("largest", [1e11, 1e300])
+def test_one_large_score_does_not_make_others_equal(largest):
+    codes, scores = make_problem(40, 3, 0)
+    scores[np.flatnonzero(codes == 1)[0], 1] = 10.0  # wins with any offsets
+    raised = np.where(scores == 10.0, largest, scores)
+    value = Averaged(FBeta()).of_tables
+    expected = bagged_offsets(value, codes, scores).offsets
+    assert bagged_offsets(value, codes, raised).offsets == pytest.approx(expected, abs=1e-9)
+    expected = expected_offsets(value, scores, np.ones(40))
+    assert expected_offsets(value, raised, np.ones(40)) == pytest.approx(expected, abs=1e-9)

@@ -29,7 +29,8 @@ _GAIN = 1e-12
 _RESAMPLES = 10
 _MOST_EXPECTED = 5000  # samples from whose probabilities tables are expected
 _NEGLIGIBLE = 1e-3  # probability of a class
-_ROUNDED_BITS = 33  # of the largest score, by which scores are compared: about ten digits
+_ROUNDED_BITS = 33  # of a large score, by which scores are compared: about ten digits
+_LARGE = 0.9  # the share of the distinct scores of a class that are no larger; the largest may be an outlier
 
 
 class ClassOffsets(NamedTuple):
@@ -154,11 +155,20 @@ def _merge_equal(scores: Floats, weights: Floats, codes: Integers | None = None)
     A sample of weight two and the same sample twice then give the same numbers. Rounding errors, which depend on the
     order of the samples in memory, make no difference.
     """
-    sizes = np.abs(scores[np.isfinite(scores)])
-    unit = np.ldexp(1.0, np.frexp(sizes.max(initial=1e-300))[1] - _ROUNDED_BITS)
-    columns = [np.round(scores / unit)] if codes is None else [codes, np.round(scores / unit)]
+    typical = _quantile_of_sizes(scores, 0.5)
+    # A class may have much larger scores than the others, such as those of a mask.
+    large = np.array([max(_quantile_of_sizes(column, _LARGE), typical, 1e-300) for column in scores.T])
+    with np.errstate(over="ignore"):
+        rounded = np.round(scores / np.ldexp(1.0, np.frexp(large)[1] - _ROUNDED_BITS))
+    columns = [rounded] if codes is None else [codes, rounded]
     _, first, which = np.unique(np.column_stack(columns), axis=0, return_index=True, return_inverse=True)
     return first, np.bincount(which.ravel(), weights).astype(np.float64)
+
+
+def _quantile_of_sizes(scores: Floats, share: float) -> float:
+    """Return a quantile of the distinct sizes of finite scores, which copies of samples do not change."""
+    sizes = np.unique(np.abs(scores[np.isfinite(scores)]))
+    return float(np.quantile(sizes, share)) if sizes.size else 0.0
 
 
 def value_of(value: TablesValue, codes: Integers, scores: Floats, weights: Floats, offsets: Floats) -> float:
