@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 
 from metricwise import CostSensitiveClassifier, PlugInClassifier, TriageClassifier, threads
@@ -143,6 +144,12 @@ def test_unusable_classes_are_refused(make, classes, message):
     settings = {"capacity": 0.3} if make is TriageClassifier else {}
     with pytest.raises((TypeError, ValueError), match=message):
         make(Altered(lambda values: values, "predict_proba", classes), **settings).fit(X, TWO)
+
+
+def test_a_learner_of_several_labels_is_refused():
+    learner = RandomForestClassifier(2, random_state=0).fit(X, np.column_stack([np.arange(len(X)) % 3, TWO]))
+    with pytest.raises(ValueError, match=r"classes_ of the trained RandomForestClassifier .* must list labels"):
+        PlugInClassifier(learner, prefit=True).fit(X, TWO)
 
 
 def test_labels_of_another_type_are_unknown_to_a_prefitted_learner():

@@ -29,6 +29,8 @@ def _fit(y=Y, groups=None, **settings):
             "one label or a column of them",
         ),
         (lambda: _fit(cv=[0.5]), "each split a pair"),
+        (lambda: _fit(cv=["ab"]), "each split a pair"),
+        (lambda: _fit(cv=[iter([[0], [1], [2]])]), "each split a pair"),
         (lambda: _fit(cv=np.array(0.5)), "each split a pair"),
     ],
 )
@@ -40,6 +42,12 @@ def test_lists_that_are_no_arrays_are_named(call, message):
 def test_splits_of_a_generator_are_used():
     splits = ((np.arange(60)[k::2], np.arange(60)[1 - k :: 2]) for k in range(2))
     assert np.mean(_fit(cv=splits).predict(X) == Y) > 0.7
+
+
+def test_splits_may_be_iterators():
+    halves = [np.arange(60)[k::2] for k in range(2)]
+    splits = [iter((halves[k], halves[1 - k])) for k in range(2)]
+    assert np.array_equal(_fit(cv=splits).predict(X), _fit(cv=list(zip(halves, halves[::-1], strict=True))).predict(X))
 
 
 def test_dates_may_be_reviewed():

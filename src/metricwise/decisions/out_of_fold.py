@@ -13,7 +13,7 @@ own scores out of fold show how much there is left to learn.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence, Sized
+from collections.abc import Callable, Sequence
 from numbers import Integral
 from typing import Any, NamedTuple
 
@@ -142,8 +142,8 @@ def list_given_splits(cv: Any, X: Any, y: Labels, groups: Any) -> Splits:
 
 def _list_pairs(cv: Any) -> list[Any]:
     """Return the splits of an iterable; ValueError if one is no pair of training and test samples."""
-    pairs = list(cv) if np.iterable(cv) else [cv]
-    if not all(_is_pair(pair) for pair in pairs):
+    pairs = [_read_pair(split) for split in cv] if np.iterable(cv) else [cv]
+    if not all(isinstance(pair, tuple) and len(pair) == 2 for pair in pairs):
         raise ValueError(
             "cv is a number of folds, a splitter or an iterable of splits, and each split a pair: the positions of the "
             "training samples and those of the test samples"
@@ -151,8 +151,9 @@ def _list_pairs(cv: Any) -> list[Any]:
     return pairs
 
 
-def _is_pair(split: Any) -> bool:
-    return isinstance(split, Sized) and np.iterable(split) and len(split) == 2
+def _read_pair(split: Any) -> Any:
+    """Return the parts of a split, which may be an iterator; anything else unchanged."""
+    return tuple(split) if np.iterable(split) and not isinstance(split, str | bytes) else split
 
 
 def _group_setting(cv: Any, groups: Any) -> dict[str, Any]:

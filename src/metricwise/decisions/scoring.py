@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -59,7 +60,7 @@ def _list_classes(model: Any) -> list[Any]:
             "the sorted labels in its fit, as classifiers of scikit-learn do"
         )
     classes = np.asarray(model.classes_, dtype=object)
-    if classes.ndim != 1:
+    if classes.ndim != 1 or not all(isinstance(label, Hashable) for label in classes):
         raise ValueError(f"classes_ of the trained {name} has the shape {classes.shape}: it must list labels")
     known: list[Any] = classes.tolist()
     if len(set(known)) < len(known):
