@@ -16,6 +16,7 @@ import psutil
 _MEMBERSHIP, _MOUNT = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")  # of Linux; absent elsewhere
 _SURELY_AVAILABLE = 50 * 10**6  # bytes, for which asking the system is not worth its time
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "KI": 2**10, "MI": 2**20, "GI": 2**30, "TI": 2**40}
+_LARGEST = "8000000TB"
 _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*+([KMGT]I?)?B?\s*", re.IGNORECASE)
 
 
@@ -35,6 +36,8 @@ def parse_bytes(limit: int | str) -> int:
         size = int(limit)
     if 1 <= size <= sys.maxsize:
         return int(size)
+    if size > sys.maxsize:
+        raise ValueError(f"memory_limit={limit!r} is more than any machine has: give at most {_LARGEST}")
     raise ValueError(f"memory_limit must be a number of bytes or text such as '800MB' or '2GiB', got {limit!r}")
 
 

@@ -127,6 +127,15 @@ def _run_in_shell(tail: str, code: int) -> str:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+@pytest.mark.parametrize("option", ["--version", "--help"])
+def test_texts_that_cannot_be_printed_are_clear_errors(folder: Path, option: str) -> None:
+    error = _run_in_shell(f"{option} > /dev/full", 1)
+    assert error.strip().splitlines() == [
+        "Error: the text cannot be written to standard output: [Errno 28] No space left on device"
+    ]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
 def test_a_result_that_cannot_be_written_is_an_error(folder: Path) -> None:
     error = _run_in_shell("predict -q model.mw table.csv > /dev/full", 1)
     assert "Error: the result cannot be written to standard output" in error

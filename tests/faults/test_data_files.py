@@ -241,6 +241,13 @@ AWKWARD = {
 }
 
 
+def test_old_line_ends_are_named_whether_or_not_there_is_a_header(tmp_path):
+    path = write_file(tmp_path, b"1,2,0\r3,4,1\r" * 20, "data.csv")
+    for has_header in (None, True, False):
+        with pytest.raises(ValueError, match="carriage returns"):
+            read_table(path, has_header=has_header, labelled=False)
+
+
 @pytest.mark.parametrize("name", list(AWKWARD))
 def test_awkward_files_raise_clear_errors(tmp_path, name):
     content, words = AWKWARD[name]

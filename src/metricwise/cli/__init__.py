@@ -35,6 +35,14 @@ class _Group(click.Group):
         self._debug = "--debug" in args  # needed before a command has its options
         return super().parse_args(ctx, args)
 
+    def make_context(self, *args: Any, **settings: Any) -> click.Context:
+        try:
+            return super().make_context(*args, **settings)
+        except BrokenPipeError:  # the reader has read enough
+            raise
+        except OSError as error:  # of help and versions, which are printed at once
+            raise click.ClickException(f"the text cannot be written to standard output: {error}") from error
+
     def invoke(self, ctx: click.Context) -> Any:
         try:
             with report_errors(Console(quiet=False), self._debug):  # of parsing options; commands report their own

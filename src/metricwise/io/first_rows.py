@@ -41,6 +41,11 @@ class _Division(NamedTuple):
         starts, stops = self.bounds[:, 0].tolist(), self.bounds[:, 1].tolist()
         return tuple(_read_field(data, start, stop) for start, stop in zip(starts, stops, strict=True))
 
+    def has_returns(self, data: bytes) -> bool:
+        """Return whether carriage returns are outside quotes, which end the lines of some files."""
+        bare = self.bounds[self.bounds[:, 2] == 0, :2].tolist()
+        return any(data.find(b"\r", *bounds) >= 0 for bounds in bare)
+
 
 def _divide(data: bytes, start: int, delimiter: str) -> _Division:
     view = np.frombuffer(data, dtype=np.uint8)
@@ -62,7 +67,7 @@ def divide_rows(data: bytes, delimiter: str, count: int) -> list[Row]:
     """
     rows: list[Row] = []
     for start, row in _divide_lines(data, delimiter):
-        texts = () if row.problem else row.texts(data)
+        texts = () if row.problem or row.has_returns(data) else row.texts(data)
         if any(texts):
             rows.append(Row(texts, start, row.end))
         if len(rows) == count:
@@ -122,9 +127,7 @@ def read_first_row(name: str, data: bytes, delimiter: str) -> tuple[Row, Malform
 def _find_problem(name: str, data: bytes, start: int, row: _Division) -> MalformedLineError | None:
     """Return an error if a row cannot be divided, holds carriage returns outside quotes, or is not UTF-8."""
     end = data.index(b"\n", row.end) if row.problem else row.end
-    bare = row.bounds[row.bounds[:, 2] == 0, :2].tolist()
-    has_returns = any(data.find(b"\r", *bounds) >= 0 for bounds in bare)
-    if has_returns or (row.problem == fields.QUOTES and data[row.end - 1 : row.end] == b"\r"):
+    if row.has_returns(data) or (row.problem == fields.QUOTES and data[row.end - 1 : row.end] == b"\r"):
         problem = "the line cannot be divided, as it has carriage returns in it: end lines with line feeds"
         return MalformedLineError(name, *line_and_column(data, start), problem)
     if row.problem:

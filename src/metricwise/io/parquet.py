@@ -38,10 +38,17 @@ def _write_floats(numbers: NDArray[Any]) -> list[str | None]:
 
     pyarrow writes large whole numbers, such as keys of rows, with an exponent.
     """
+    values = numbers.tolist()
+    digits = values if numbers.dtype == np.float64 else numbers  # as Python numbers, floats of Parquet have too many
     return [
         None if value != value else str(int(value)) if abs(value) < _EXACT and value.is_integer() else str(number)
-        for value, number in zip(numbers.tolist(), numbers, strict=True)
+        for value, number in zip(values, digits, strict=True)
     ]
+
+
+def _is_merged(text: str | None, number: float) -> bool:
+    """Return whether a number does not determine its text, so that its neighbours may have become equal."""
+    return text is not None and Decimal(text) != Decimal(repr(number))
 
 
 class Column(NamedTuple):
@@ -183,7 +190,18 @@ class ParquetTable:
 
     def _values(self, values: Any, number: int, first: int, *, is_exact: bool) -> Floats:
         """Return the entries of a column as numbers; if these must be exact, raise where neighbours are merged."""
-        values, types, double = self._decode(values), self._arrow.types, self._arrow.float64()
+        values, types = self._decode(values), self._arrow.types
+        found = self._convert(values)
+        if is_exact and (types.is_duration(values.type) or types.is_decimal(values.type)):
+            distinct = self._compute.unique(values)
+            texts = self._texts(distinct, number, first).to_pylist()
+            if any(map(_is_merged, texts, self._convert(distinct).tolist())):
+                self._refuse_merged(self._texts(values, number, first).to_pylist(), found, number, first)
+        return found
+
+    def _convert(self, values: Any) -> Floats:
+        """Return entries as double precision numbers, the nearest ones."""
+        types, double = self._arrow.types, self._arrow.float64()
         if types.is_duration(values.type):
             counts = values.cast(self._arrow.int64()).cast(double, safe=False)
             numbers = self._compute.divide(counts, 10.0 ** _DIGITS[values.type.unit])
@@ -193,15 +211,12 @@ class ParquetTable:
             numbers = values.cast(double, safe=False)
         # Nulls become nan, which no row may hold either.
         is_chunked = isinstance(numbers, self._arrow.ChunkedArray)
-        found = np.asarray(numbers.to_numpy() if is_chunked else numbers.to_numpy(zero_copy_only=False), np.float64)
-        if is_exact and (types.is_duration(values.type) or types.is_decimal(values.type)):
-            self._refuse_merged(self._texts(values, number, first).to_pylist(), found, number, first)
-        return found
+        return np.asarray(numbers.to_numpy() if is_chunked else numbers.to_numpy(zero_copy_only=False), np.float64)
 
     def _refuse_merged(self, texts: list[str | None], numbers: Floats, number: int, first: int) -> None:
         """Raise if a number does not determine its text, so that different labels or groups may have become equal."""
         for row, (text, value) in enumerate(zip(texts, numbers.tolist(), strict=True), first + 1):
-            if text is not None and Decimal(text) != Decimal(repr(value)):
+            if _is_merged(text, value):
                 raise ValueError(
                     f"{self._name}, row {row}: found {text} for a label or group in column "
                     f"{self.columns[number].name!r}, which double precision merges with its neighbours: convert the "
