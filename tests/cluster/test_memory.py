@@ -56,7 +56,9 @@ def test_samples_larger_than_all_workers_are_refused_at_once(small_workers):
 
 def test_workers_lost_for_lack_of_memory_are_named(small_workers):
     X = da.random.default_rng(0).normal(size=(N_SAMPLES, 5), chunks=(N_SAMPLES // 4, 5)).map_blocks(take_memory)
-    with pytest.raises(WorkerMemoryError, match=r"worker tcp://.* was lost .* its limit is 450MB: give each"):
+    # A busy machine may end a worker before it has reported what it holds.
+    message = r"worker tcp://.* was lost .* its limit is 450MB: give each|was lost, the last was tcp://.*: give each"
+    with pytest.raises(WorkerMemoryError, match=message):
         MultivariateSVC("f1").fit(X, make_labels(X), client=small_workers)
 
 
