@@ -25,6 +25,7 @@ _OTHER_METHODS = (  # which return more or less than a row per sample
     *("staged_predict", "staged_decision_function", "staged_predict_proba"),
 )
 _OVERFLOW = "Floating-point under-/overflow"  # an error that compiled code of scikit-learn raises deliberately
+_TEXT = "could not convert string to float"  # NumPy's error, which scikit-learn passes on
 _SAMPLES: dict[str, Any] = {}
 _PATHS: list[Path] = []
 
@@ -82,8 +83,16 @@ def _predict(model: Any, samples: Any) -> str:
 
 
 def _call(method: Any, samples: Any) -> Any:
-    """Return what a method returns; of one that yields, all of it."""
-    found = method(samples)
+    """Return what a method returns; of one that yields, all of it; of a learner of others, its error about texts.
+
+    A changed file may hold the learner of a pipeline alone, which is a valid model, but not of samples with texts.
+    """
+    try:
+        found = method(samples)
+    except ValueError as error:
+        if _TEXT not in str(error) or type(method.__self__).__module__.startswith(metricwise.__name__):
+            raise
+        return error
     return list(found) if isinstance(found, Iterator) else found
 
 
