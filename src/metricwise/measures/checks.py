@@ -32,7 +32,7 @@ def check_positive(value: object, name: str) -> float:
 def check_factor(value: object, name: str, remedy: str) -> float:
     """Return ``value`` as a float; raise ValueError unless it is a number whose square can be multiplied by counts.
 
-    ``remedy`` says in the error what to use instead of a measure of a factor beyond the limits.
+    ``remedy`` is the part of the error that names what to use instead of a factor beyond the limits.
     """
     number = check_positive(value, name)
     if not LEAST_FACTOR <= number <= LARGEST_FACTOR:
