@@ -127,7 +127,7 @@ def _run_in_shell(tail: str, code: int) -> str:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
-@pytest.mark.parametrize("option", ["--version", "--help"])
+@pytest.mark.parametrize("option", ["--version", "--help", "train --help"])
 def test_texts_that_cannot_be_printed_are_clear_errors(folder: Path, option: str) -> None:
     error = _run_in_shell(f"{option} > /dev/full", 1)
     assert error.strip().splitlines() == [

@@ -14,7 +14,7 @@ import click
 from metricwise.cli.adapt import adapt
 from metricwise.cli.certify import certify
 from metricwise.cli.compare import compare
-from metricwise.cli.console import Console, report_errors
+from metricwise.cli.console import Console, name_lost_output, report_errors
 from metricwise.cli.evaluate import evaluate
 from metricwise.cli.predict import predict
 from metricwise.cli.report import report
@@ -36,16 +36,13 @@ class _Group(click.Group):
         return super().parse_args(ctx, args)
 
     def make_context(self, *args: Any, **settings: Any) -> click.Context:
-        try:
+        with report_errors(Console(quiet=False), debug=False), name_lost_output("the text"):  # of help and versions
             return super().make_context(*args, **settings)
-        except BrokenPipeError:  # the reader has read enough
-            raise
-        except OSError as error:  # of help and versions, which are printed at once
-            raise click.ClickException(f"the text cannot be written to standard output: {error}") from error
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
-            with report_errors(Console(quiet=False), self._debug):  # of parsing options; commands report their own
+            # Of options and help; commands report their own errors.
+            with report_errors(Console(quiet=False), self._debug), name_lost_output("the text"):
                 return super().invoke(ctx)
         except click.NoSuchOption as error:
             raise suggest_option(error) from None

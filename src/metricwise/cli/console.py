@@ -104,14 +104,23 @@ def _print_result(outcome: Outcome, as_json: bool) -> None:
     text = json.dumps(_to_json_value(outcome.data), indent=2, allow_nan=False) if as_json else outcome.text
     if not text:
         return
-    try:
+    with name_lost_output("the result"):
         click.echo(text)
+
+
+@contextmanager
+def name_lost_output(text: str) -> Iterator[None]:
+    """Raise an OSError that names standard output if it cannot take all of the text that is printed."""
+    try:
+        yield
     except (OSError, UnicodeEncodeError) as error:
+        if getattr(error, "filename", None) is not None:  # an error about another file
+            raise
         with suppress(OSError):
             sys.stdout.close()  # else Python writes the rest when it ends, and fails again
         if isinstance(error, BrokenPipeError):  # the reader has read enough
             raise click.exceptions.Exit(1) from error
-        raise OSError(f"the result cannot be written to standard output: {error}") from error
+        raise OSError(f"{text} cannot be written to standard output: {error}") from error
 
 
 @contextmanager
