@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 
+import click
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,6 +13,7 @@ from sklearn.datasets import make_multilabel_classification
 
 import metricwise
 from metricwise import progress
+from metricwise.cli import main
 from metricwise.cli.algorithms import Settings, build_estimator
 from metricwise.cli.console import Console
 from metricwise.cli.options import Column, Constraint, Seconds
@@ -308,6 +310,15 @@ def test_wrong_usage_exits_with_2_and_writes_nothing(table, tmp_path, arguments,
     failed = run_command("train", path, "--out", tmp_path / "m.mw", *arguments, code=2)
     assert message in failed.stderr and "Traceback" not in failed.output
     assert not list(tmp_path.iterdir())
+
+
+def test_no_option_takes_nan_as_a_number():
+    options = [option for command in main.commands.values() for option in command.params]
+    numbers = [option for option in options if isinstance(option.type, click.types.FloatParamType)]
+    assert len(numbers) >= 7
+    for option in numbers:
+        with pytest.raises(click.BadParameter, match="'nan' is not a valid number"):
+            option.type.convert("nan", option, None)
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from metricwise.cli.options import (
     DataOptions,
     MeasureText,
     Seconds,
+    confidence_option,
     data_options,
     groups_option,
     on_error_option,
@@ -61,9 +62,7 @@ _BYTES_OF_PREDICTIONS = 20
 )
 @click.option("--folds", default=5, show_default=True, type=click.IntRange(min=2), help="Folds of cross-validation.")
 @click.option("--time-budget", type=Seconds(), help="Time limit of each fit of auto, such as 30s.")
-@click.option(
-    "--confidence", default=0.9, show_default=True, type=click.FloatRange(0, 1, True, True), help="Level of intervals."
-)
+@confidence_option
 @pos_label_option("1 of 0 and 1 or of -1 and 1, or true; others must be named, unless the measure treats both alike")
 @click.option("--seed", default=0, show_default=True, help="Seeds folds and learners.")
 @groups_option(GROUPS_OF_FOLDS)

@@ -24,6 +24,7 @@ from metricwise.cli.options import (
     ColumnKey,
     DataOptions,
     MeasureText,
+    confidence_option,
     data_options,
     groups_option,
     pos_label_option,
@@ -49,9 +50,7 @@ _FIRST = ("precision", "recall", "specificity", "npv")
     type=MeasureText(),
     help="Measure to evaluate; may be repeated. By default all that apply.",
 )
-@click.option(
-    "--confidence", default=0.9, show_default=True, type=click.FloatRange(0, 1, True, True), help="Level of intervals."
-)
+@confidence_option
 @pos_label_option("that of the model")
 @click.option("--seed", default=0, show_default=True, help="Seed of the bootstrap.")
 @threshold_option

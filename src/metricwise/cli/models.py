@@ -14,7 +14,7 @@ import click
 from metricwise.cli.algorithms import Settings, parse_label
 from metricwise.cli.console import Console
 from metricwise.cli.disk import has_separate_labels, open_table
-from metricwise.cli.options import ColumnKey, DataOptions
+from metricwise.cli.options import ColumnKey, DataOptions, Number
 from metricwise.cli.reviews import sends_to_review
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def load_model(path: str) -> Any:
 def threshold_option(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the option --threshold to a command that predicts."""
     text = "Predict by another threshold than the model's: a probability where it has probabilities, else a score."
-    return click.option("--threshold", type=float, help=text)(function)
+    return click.option("--threshold", type=Number(), help=text)(function)
 
 
 def set_threshold(model: Any, threshold: float | None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,6 +18,17 @@ _POSITION = re.compile(r"-?\d{1,9}", re.ASCII)
 _BUDGET = re.compile(r"(?:(\d+(?:\.\d+)?)h)?(?:(\d+(?:\.\d+)?)m)?(?:(\d+(?:\.\d+)?)s?)?")
 _NAMED_DECIMALS = {"point": ".", "dot": ".", "comma": ",", ".": ".", ",": ","}
 _NAMED_DELIMITERS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " ", "blank": " "}
+
+
+class Number(click.FloatRange):
+    """A number within bounds, which NaN is not, although it is neither below nor above them."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the number."""
+        number = float(super().convert(value, param, ctx))
+        if math.isnan(number):
+            self.fail(f"{value!r} is not a valid number", param, ctx)
+        return number
 
 
 class Column(click.ParamType):
@@ -229,3 +241,9 @@ def data_options(function: Callable[..., Any]) -> Callable[..., Any]:
         return function(*args, data_options=DataOptions(*(options.pop(name) for name in names)), **options)
 
     return wrapped
+
+
+def confidence_option(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the option --confidence to a command that shows intervals."""
+    bounds, text = Number(0, 1, min_open=True, max_open=True), "Level of intervals."
+    return click.option("--confidence", default=0.9, show_default=True, type=bounds, help=text)(function)

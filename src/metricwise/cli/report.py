@@ -17,6 +17,7 @@ from metricwise.cli.options import (
     ColumnKey,
     DataOptions,
     MeasureText,
+    confidence_option,
     data_options,
     groups_option,
     pos_label_option,
@@ -39,9 +40,7 @@ from metricwise.cli.queries import refuse_ranker
 @click.option("--intended-use", help="What the model is for, for its card.")
 @click.option("--data-origin", help="Where the samples are from, for its card.")
 @click.option("--limit", "limits", multiple=True, help="What it must not be used for, for its card; may be repeated.")
-@click.option(
-    "--confidence", default=0.9, show_default=True, type=click.FloatRange(0, 1, True, True), help="Level of intervals."
-)
+@confidence_option
 @pos_label_option("that of the model")
 @groups_option(GROUPS_OF_INTERVALS)
 @data_options

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from metricwise.cli.options import Number
 from metricwise.registry import EstimatorEntry, entry_of
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ def review_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options --review-share and --abstain to the command that trains."""
     share = click.option(
         "--review-share",
-        type=click.FloatRange(0, 1, False, True),
+        type=Number(0, 1, max_open=True),
         help="Share of samples to send to review, such as 0.1: the least certain, with the best measure of the others.",
     )
     abstain = click.option(

@@ -23,6 +23,7 @@ from metricwise.cli.options import (
     Constraint,
     DataOptions,
     MeasureText,
+    Number,
     Seconds,
     data_options,
     groups_option,
@@ -62,7 +63,7 @@ _SAMPLES_BETWEEN_CHECKPOINTS = 100_000
 @click.option(
     "-C",
     "C",
-    type=click.FloatRange(min=0.0, min_open=True),
+    type=Number(min=0.0, min_open=True),
     help="Cost of a mistake: the inverse strength of regularisation.",
 )
 @click.option("--n-features", type=click.IntRange(min=1), help="Most features that feature-selecting-svm selects.")
@@ -79,7 +80,7 @@ _SAMPLES_BETWEEN_CHECKPOINTS = 100_000
 )
 @click.option(
     "--confidence",
-    type=click.FloatRange(0, 1, True, True),
+    type=Number(0, 1, min_open=True, max_open=True),
     help="Probability that guarantees, also those of measures such as recall@precision:0.9, hold; 0.95 by default.",
 )
 @review_options

@@ -16,7 +16,7 @@ from metricwise.cli.models import (
     read_like_training,
     spool_input,
 )
-from metricwise.cli.options import Column, ColumnKey, DataOptions, data_options
+from metricwise.cli.options import Column, ColumnKey, DataOptions, Number, data_options
 from metricwise.cli.outputs import Output, check_outputs, write_text
 from metricwise.cli.reviews import sends_to_review
 
@@ -56,7 +56,7 @@ class _Outcomes(NamedTuple):
     "--alpha",
     default=0.05,
     show_default=True,
-    type=click.FloatRange(0, 1, True, True),
+    type=Number(0, 1, min_open=True, max_open=True),
     help="Probability of a false alarm, however long the watch lasts.",
 )
 @click.option("--state", help="File that keeps the watch: it is continued if the file exists, and then written.")
