@@ -217,15 +217,20 @@ def start_notebook(monkeypatch: pytest.MonkeyPatch) -> FakeOutput:
     return found
 
 
+def _shows_candidate(shown: dict[str, str]) -> bool:
+    """Return whether progress is shown that was reported after the first redraws of a busy machine."""
+    return "candidate" in shown["text/plain"]
+
+
 @pytest.mark.parametrize("verbose", [None, 1])
 def test_a_notebook_has_one_output_that_is_replaced(verbose: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
     output = start_notebook(monkeypatch)
     with show_progress("MetricClassifier", verbose) as stage:
         stage.update("candidate <2> of 4", 0.25)
         deadline = time.monotonic() + 5.0
-        while len(output.shown) < 3 and time.monotonic() < deadline:
+        while sum(map(_shows_candidate, output.shown)) < 2 and time.monotonic() < deadline:
             time.sleep(0.005)
-    first, last = output.shown[0], output.shown[-1]
+    first, last = next(filter(_shows_candidate, output.shown)), output.shown[-1]
     bar = parse(first["text/html"]).find("div/progress")
     assert bar is not None and bar.get("value") == "0.250"
     assert first["text/plain"] == "[###---------]  25 %  0:00  MetricClassifier: candidate <2> of 4"
