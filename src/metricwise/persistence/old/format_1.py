@@ -17,7 +17,6 @@ from metricwise.decisions.decision import Calibration, Decision
 from metricwise.decisions.multilabel_task import Multilabel
 from metricwise.decisions.scoring import gives_probabilities
 from metricwise.decisions.targets import positive_class
-from metricwise.decisions.task import Task
 from metricwise.decisions.tasks import Binary, Multiclass
 from metricwise.estimators.selection.ensemble import AveragedModels
 from metricwise.estimators.streaming.training import StreamModel
@@ -103,6 +102,11 @@ def _rename(values: Values, **names: str) -> Values:
     return {names.get(key, key): value for key, value in _drop_training_parameters(values).items()}
 
 
+def _make(cls: Any, **values: Any) -> Any:
+    """Return an object of a class of now; ValueError if a value is not of the type that its field declares."""
+    return make_object(cls, f"metricwise.{cls.__name__}", values)
+
+
 def _upgrade_top_k(values: Values) -> Values:
     """Take a share of samples where the share was one of rows."""
     return values | {"of": "samples"} if values["of"] == "rows" else values
@@ -120,8 +124,8 @@ def _upgrade_auc_svc(values: Values) -> Values:
     return values
 
 
-def _square(result: Result) -> SquaredPairsResult:
-    return SquaredPairsResult(**{field.name: getattr(result, field.name) for field in fields(Result)})
+def _square(result: Result) -> Any:
+    return _make(SquaredPairsResult, **{field.name: getattr(result, field.name) for field in fields(Result)})
 
 
 def _upgrade_streaming(values: Values) -> Values:
@@ -143,7 +147,7 @@ def _upgrade_streaming(values: Values) -> Values:
         "seconds": values.pop("_seconds"),
         "bytes_moved": values.pop("_bytes_moved"),
     }
-    return values | {"_model": make_object(StreamModel, "metricwise.StreamModel", stored)}
+    return values | {"_model": _make(StreamModel, **stored)}
 
 
 def _upgrade_mini_batches(values: Values) -> Values:
@@ -159,14 +163,14 @@ def _upgrade_plug_in(values: Values) -> Values:
     models = values.pop("estimators_", None)
     if models is not None:
         values["estimator_"] = models
-        values["_task"] = Multilabel(values["classes_"], values["measure_"], labels_are_sparse)
+        values["_task"] = _make_label_task(values, labels_are_sparse)
     else:
         values["_task"] = _make_class_task(values)
     is_probability = isinstance(values["_task"], Binary) and gives_probabilities(values["estimator_"])
     batch, sigmoid, posterior = (values.pop(key, None) for key in ("_batch", "_sigmoid", "_held_out"))
-    calibration = Calibration() if sigmoid is None else Calibration((sigmoid,))
-    decision = _make_decision(values, is_probability)
-    values["_decision"] = Decision(**decision, posterior=posterior, calibration=calibration, batch=batch)
+    calibration = Calibration() if sigmoid is None else _make(Calibration, lines=(sigmoid,))
+    decision = _describe_decision(values, is_probability)
+    values["_decision"] = _make(Decision, **decision, posterior=posterior, calibration=calibration, batch=batch)
     return values
 
 
@@ -181,7 +185,7 @@ def _upgrade_adapted(values: Values) -> Values:
     values = _rename(values, kept_="selected_", held_out_scores_="out_of_fold_scores_")
     if "measure_" in values:
         values["_task"] = _make_class_task(values)
-        values["_decision"] = Decision(**_make_decision(values, is_probability=False))
+        values["_decision"] = _make(Decision, **_describe_decision(values, is_probability=False))
     return values
 
 
@@ -193,10 +197,10 @@ def _upgrade_metric_classifier(values: Values) -> Values:
     task: StoredObject = values["_task"]
     is_sparse = values.pop("sparse_labels_")
     if task.name.endswith("SeveralLabels"):
-        values["_task"] = Multilabel(values["classes_"], values["measure_"], is_sparse)
+        values["_task"] = _make_label_task(values, is_sparse)
     else:
         values["_task"] = _make_class_task(values)
-    values["_ensemble"] = AveragedModels(**values["_ensemble"].values, prior=task.values["usual"])
+    values["_ensemble"] = _make(AveragedModels, **values["_ensemble"].values, prior=task.values["usual"])
     return values
 
 
@@ -207,18 +211,24 @@ def _upgrade_multilabel(values: Values) -> Values:
         return values
     with np.errstate(all="ignore"):
         found = {rule: np.asarray(logit(probabilities)) for rule, probabilities in thresholds.items()}
-    unknown = (np.nan, np.nan)
-    return values | {"_decisions": {rule: Decision(one, (one, one), np.nan, unknown) for rule, one in found.items()}}
+    unknown = {"expected_score": np.nan, "expected_interval": (np.nan, np.nan)}
+    made = {rule: _make(Decision, threshold=one, interval=(one, one), **unknown) for rule, one in found.items()}
+    return values | {"_decisions": made}
 
 
-def _make_class_task(values: Values) -> Task:
+def _make_label_task(values: Values, is_sparse: Any) -> Any:
+    return _make(Multilabel, classes=values["classes_"], measure=values["measure_"], is_sparse=is_sparse)
+
+
+def _make_class_task(values: Values) -> Any:
     classes, measure = values["classes_"], values["measure_"]
     if len(classes) > 2:
-        return Multiclass(classes, measure)
-    return Binary(classes, measure, positive_class(classes, values["pos_label"]))
+        return _make(Multiclass, classes=classes, measure=measure)
+    positive = positive_class(classes, values["pos_label"])
+    return _make(Binary, classes=classes, measure=measure, positive=positive)
 
 
-def _make_decision(values: Values, is_probability: bool) -> Values:
+def _describe_decision(values: Values, is_probability: bool) -> Values:
     low, high = values["threshold_interval_"]
     threshold, interval = values["threshold_"], (low, high)
     if is_probability:
