@@ -136,6 +136,7 @@ def _check_neighbours(values: Values, sizes: Sizes) -> None:
     is_finite = np.all(np.isfinite(samples.data if is_sparse else samples)) or metric == "nan_euclidean"
     require(is_finite and values["n_neighbors"] <= n_samples, _NEIGHBOURS_DAMAGED)
     require(set(settings or ()) <= set(_METRICS[metric]), _NEIGHBOURS_DAMAGED)
+    require(values["metric"] != "minkowski" or values["p"] is not None, _NEIGHBOURS_DAMAGED)
     require(metric != "haversine" or sizes["F"] == 2, _NEIGHBOURS_DAMAGED)
     _check_weights_of_metric(settings or {}, metric)
 

@@ -130,8 +130,13 @@ def is_allowed_parameter(cls: Any, key: str, value: Any) -> bool:
     constraints = getattr(cls, "_parameter_constraints", {}).get(key, NO_VALIDATION)
     if constraints == NO_VALIDATION:
         return True
-    found = [make_constraint(one) for one in constraints]
     if cls.__module__.startswith("sklearn.") and not k.fits_c(value, bits=32):
-        # The constraint has no upper end, but the number becomes an int of C.
-        found = [one for one in found if not (isinstance(one, Interval) and one.type is Integral)]
-    return any(one.is_satisfied_by(value) for one in found)
+        constraints = [one for one in constraints if not _is_of_whole_numbers(one)]
+    return any(make_constraint(one).is_satisfied_by(value) for one in constraints)
+
+
+def _is_of_whole_numbers(constraint: Any) -> bool:
+    """Return whether a constraint is one of numbers that become an int of C, although it has no upper end."""
+    if isinstance(constraint, Interval):
+        return constraint.type is Integral
+    return constraint is Integral or (isinstance(constraint, str) and constraint == "verbose")
